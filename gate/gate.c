@@ -650,6 +650,18 @@ static void find_dropped(struct gate_child *c)
 	d->is_cut = l->is_cut;
 }
 
+/* Records tell of addresses, which stand for names in such a network. */
+static void name_connections(struct gate_child *c)
+{
+	struct records *seen = &c->watch.records;
+	char name[ENDPOINT_TEXT_BYTES];
+
+	for (size_t i = 0; i < seen->n; i++)
+		if (seen->row[i].what == GATE_RECORD_NET &&
+		    proxy_name_of(&c->proxy, seen->row[i].path, name))
+			seen->row[i].path = arena_strdup(&seen->arena, name);
+}
+
 static void find_hits(struct gate_child *c)
 {
 	struct gate_verdict *v = &c->verdict;
@@ -719,6 +731,7 @@ int gate_child_wait(struct gate_child *c, struct gate_verdict *ret)
 		c->run.init.pid = 0;
 		proxy_stop(&c->proxy);
 		add_refused(c);
+		name_connections(c);
 		judge_end(c, &end, &usage);
 		/* without a pid namespace a tree can lose its owner; its group
 		   ends it */

@@ -453,7 +453,9 @@ static void prepare_variables(struct prepared *p)
 	put(p, "TERM", "dumb");
 	put(p, "USER", p->id.name);
 	put(p, "LOGNAME", p->id.name);
-	if (p->policy.net == POLICY_NET_PROXY)
+	/* in a trace each connection is to show its own name */
+	if (p->policy.net == POLICY_NET_PROXY &&
+	    !(p->request->record & GATE_RECORD_FILES))
 		put_proxy(p);
 	/*
 	 * Tell npm that it is offline: without a network it tries for minutes

@@ -184,6 +184,32 @@ bool proxy_denial(const struct proxy *p, size_t i, struct proxy_denial *ret)
 	return true;
 }
 
+/* Names that the process added came from a hostile program, too. */
+bool proxy_name_of(const struct proxy *p, const char *address,
+		   char ret[ENDPOINT_TEXT_BYTES])
+{
+	struct endpoint_target at, name;
+	char host[ENDPOINT_HOST_BYTES];
+
+	if (!p->share ||
+	    endpoint_target_authority(str_of(address), 0, &at) < 0 ||
+	    !at.is_address)
+		return false;
+	for (size_t i = 0; i < PROXY_NAMES_MAX && i < p->share->names.n; i++) {
+		const struct proxy_name *row = &p->share->names.row[i];
+
+		if (!address_equal(&row->address, &at.address))
+			continue;
+		memcpy(host, row->host, sizeof(host));
+		host[sizeof(host) - 1] = '\0';
+		if (endpoint_target(str_of(host), at.port, &name) < 0)
+			return false;
+		endpoint_target_text(&name, ret);
+		return true;
+	}
+	return false;
+}
+
 uint64_t proxy_denials_dropped(const struct proxy *p)
 {
 	return p->share ? p->share->denials_dropped : 0;

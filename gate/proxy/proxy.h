@@ -71,6 +71,12 @@ void proxy_release(struct proxy *p);
  */
 bool proxy_denial(const struct proxy *p, size_t i, struct proxy_denial *ret)
 	MUST_USE;
+/*
+ * The name that a connection meant: "198.18.0.1:443" as "api.example.com:443".
+ * false: the address stands for none
+ */
+bool proxy_name_of(const struct proxy *p, const char *address,
+		   char ret[ENDPOINT_TEXT_BYTES]) MUST_USE;
 /* Refused requests beyond the rows. */
 uint64_t proxy_denials_dropped(const struct proxy *p) MUST_USE;
 

@@ -238,6 +238,18 @@ programs() {
 	fi
 }
 
+# A trace with a port alone tells the hosts that a program needs.
+traces() {
+	local as=()
+
+	[[ $who == root || $(id -u) -ne 0 ]] || as=(as_user)
+	"${as[@]}" run_matins trace --net :80 -- curl -sS \
+		http://granted.test/ http://other.test/
+	out_like "$who: a trace names hosts" '^	"granted\.test:80", # curl, 1 time$'
+	out_like "$who: each of them" '^	"other\.test:80", # curl, 1 time$'
+	out_unlike "$who: and no name server" ':53'
+}
+
 all_of_it() {
 	cp "$TOP/tests/blackbox/name_client.py" "$W/" && chmod 644 "$W/"*.py
 	granted_and_not
@@ -246,6 +258,7 @@ all_of_it() {
 	silence
 	bytes_and_crowds
 	programs
+	traces
 }
 
 # A program without the C library, and with the resolver of its own.
