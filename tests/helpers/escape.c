@@ -990,14 +990,18 @@ static int inet(const char *port, struct sockaddr_in *in)
 	return inet_pton(AF_INET, "127.0.0.1", &in->sin_addr);
 }
 
+/* The server outside greets: connected to something is not yet to it. */
 static int try_connect(char **a)
 {
 	struct sockaddr_in in = {0};
 	int fd = socket(AF_INET, SOCK_STREAM, number(a[1]));
+	char byte;
 
 	inet(a[0], &in);
-	return worked(fd < 0 ? -1 : connect(fd, (void *)&in, sizeof(in)),
-		      "connected");
+	if (fd < 0 || connect(fd, (void *)&in, sizeof(in)) < 0)
+		return worked(-1, "connected");
+	return recv(fd, &byte, 1, 0) == 1 ? say(ESCAPED, "connected")
+					  : say(BLOCKED, "ended unanswered");
 }
 
 /* PORT FLAGS: the connection that sendto() makes by itself */
