@@ -170,15 +170,15 @@ live() {
 }
 live A=b
 esc=$'\033'
-file_has "an error is red" seen.txt "$esc[1;31mERROR:$esc[0m bad: "
-file_has "a step that ended has its line" seen.txt "  slow ${esc}[32mok$esc[0m 1."
-file_has "so has one that failed" seen.txt "  bad ${esc}[31mfailed$esc[0m 0."
+file_has "an error is red" seen.txt "${esc}[1;31mERROR:${esc}[0m bad: "
+file_has "a step that ended has its line" seen.txt "  slow ${esc}[32mok${esc}[0m 1."
+file_has "so has one that failed" seen.txt "  bad ${esc}[31mfailed${esc}[0m 0."
 file_like "the progress of a tool is shown" seen.txt ' bad … [0-9.]+ s  3/10  reading \\x1b\[31m'
 # a line that was drawn before is taken off first
 file_like "a note destroys no line and is not taken off" seen.txt \
 	'\[[0-9]A.\[Jmatins: bad: its stderr ends with: the last words'
 live NO_COLOR=1
-file_lacks "NO_COLOR: no colours" seen.txt "$esc[1;31m"
+file_lacks "NO_COLOR: no colours" seen.txt "${esc}[1;31m"
 env TERM=dumb "$PYTHON" "$TOP/tests/blackbox/on_terminal.py" x \
 	"$BIN" show last live >seen.txt
 file_lacks "TERM=dumb: nothing is obeyed" seen.txt "$esc"

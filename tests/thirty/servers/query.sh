@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # bash and jq: a server of twenty lines.
 while IFS= read -r line; do
 	id=$(jq -c '.id // empty' <<<"$line")
