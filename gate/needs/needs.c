@@ -632,8 +632,10 @@ static void need_address(struct finder *f, const struct gate_record *r)
 		need_name(f, r, host, port);
 	else if (f->has_names && is_gate_address(f, host, port))
 		need_granted(f, r);
-	else if (f->has_names && allow_has(&f->traced->net, r->path))
-		add_need(f, "net", r->path, r, NULL);
+	/* a port of the machine that the own loopback does not have */
+	else if (f->has_names && is_loopback(host))
+		add_need(f, "net", r->path, r, NULL)->was_refused =
+			!f->ended_well && !allow_has(&f->traced->net, r->path);
 	/* others stand among the denials */
 	else if (!f->has_names)
 		add_need(f, "net", net_row(f, r->path, port), r,

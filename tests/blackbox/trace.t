@@ -161,6 +161,12 @@ ask("one.example.invalid"); ask("two.example.invalid"); sys.exit(3)'
 		'^# incomplete: the trace refused a connection to "one'
 	trace -- /usr/bin/python3 -c '
 import socket
+socket.create_connection(("127.0.0.1", 9), 5)'
+	out_like "$who: a port of this machine is a row" '^	"127\.0\.0\.1:9",'
+	out_like "$who: its connection was refused" \
+		'^# incomplete: the trace refused a connection to "127'
+	trace -- /usr/bin/python3 -c '
+import socket
 s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen()
 c = socket.socket(); c.connect(s.getsockname())
 try:
