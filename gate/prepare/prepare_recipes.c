@@ -103,6 +103,14 @@ static bool holds_keys(struct prepared *p, const char *path)
 	       gate_secrets_in(p->gate, path, &p->arena);
 }
 
+/* A folder of another user's must be named. */
+static bool is_of_user(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && resolve_is_trusted(st.st_uid);
+}
+
 static void choose_project(struct prepared *p, struct recipe_used *u)
 {
 	const struct recipe *r = u->recipe;
@@ -121,7 +129,7 @@ static void choose_project(struct prepared *p, struct recipe_used *u)
 	if (!found.path ||
 	    (!u->is_named &&
 	     ((!found.marker && !prepared_is_written(p, found.path)) ||
-	      holds_keys(p, found.path))))
+	      !is_of_user(found.path) || holds_keys(p, found.path))))
 		return;
 	u->project = found;
 }

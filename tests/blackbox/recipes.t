@@ -148,6 +148,16 @@ git_by_itself() {
 	cd "$T" || exit
 }
 
+# Not even the folder that one stands in, where it is another user's.
+others_repository() {
+	repository
+	chown nobody "$W/repo"
+	gate --explain -- git log
+	out_unlike "$who: a repository of another user's is not read" '^recipe'
+	chown root "$W/repo"
+	cd "$T" || exit
+}
+
 # ---- shell scripts ----
 
 scripts() {
@@ -416,5 +426,10 @@ who=root
 [[ $(id -u) -eq 0 ]] || who=user
 fresh_folder
 wrong_names
+if [[ $who == root ]]; then
+	others_repository
+else
+	skip "a repository of another user's" "needs root to make it"
+fi
 
 done_testing
