@@ -15,6 +15,7 @@ import concurrent.futures
 import http.server
 import json
 import os
+import pwd
 import re
 import shutil
 import subprocess
@@ -97,6 +98,10 @@ class Project:
         for name in "HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME":
             self.env[name] = f"{where}-{name.lower()}"
             os.mkdir(self.env[name], 0o700)
+        # a trace leaves homes shut that are not HOME
+        home = pwd.getpwuid(os.getuid()).pw_dir
+        if where.startswith(home + "/"):
+            self.env["HOME"] = home
         node = os.path.dirname(shutil.which("node") or "/usr/bin/node")
         self.env.update(MATINS_ALLOW=where, LC_ALL="C.UTF-8", TZ="UTC",
                         PATH=f"{node}:/usr/local/bin:/usr/bin:/bin")
