@@ -63,6 +63,14 @@ own_sockets() {
 	each blocked "no pair with none" --unix none -- pair
 	each blocked "no server with none" --unix none -- own "$shared"
 	each blocked "datagrams" --unix "$T/dgram" -- dgram "$T/dgram"
+	gate "${where[@]}" --syscalls socketpair -- \
+		"${PROBE%/*}/sockets" dgram "$T/dgram"
+	out_unlike "$who: pairs of datagrams are not had by name ($level)" sent
+	err_like "$who: which is said" '"socketpair" is allowed by its arguments'
+	gate "${where[@]}" --report "$W/report" -- \
+		"${PROBE%/*}/sockets" dgram "$T/dgram"
+	json_file_is "$who: nor advised ($level)" "$W/report" \
+		"denials[name=socketpair].allow" absent
 	each ok "a full server makes wait" -- full "$shared"
 	each ok "a signal ends the wait" -- alarm "$shared"
 	each ok "connections at once" -- many "$shared" 60

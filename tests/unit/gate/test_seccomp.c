@@ -707,6 +707,7 @@ TEST(added_names, unknown_or_never, are_refused_with_a_reason)
 		{"io_uring_setup", "cannot be allowed"},
 		{"ioctl", "by its arguments"},
 		{"socket", "use `net`"},
+		{"socketpair", "by its arguments"},
 	};
 	const struct strlist mount = STRLIST("mount");
 	struct err err = ERR_INIT;
