@@ -244,10 +244,10 @@ static struct str words_of(struct step_run *s, struct str err_tail)
 	return arena_str(&s->arena, buf_str(&out));
 }
 
-static bool has_advice(const struct step_run *s, const char *text)
+static bool has_advice(const struct step_run *s, struct str text)
 {
 	for (size_t i = 0; i < s->result.n_advice; i++)
-		if (str_is(s->result.advice[i].text, text))
+		if (str_eq(s->result.advice[i].text, text))
 			return true;
 	return false;
 }
@@ -293,6 +293,15 @@ static void advise_strict(const struct step_run *s, struct advice_list *list,
 	};
 }
 
+/* Print it without secrets: a program chooses the names that it asks for. */
+static void log_advice(struct step_run *s, const struct advice *a)
+{
+	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+
+	scrub_apply(s->scrub, str_of(advice_line(a, &s->arena)), &line);
+	log_note("%s: %s", s->result.name, buf_cstr(&line));
+}
+
 /*
  * Keep advice, and print what is new of it.
  *
@@ -322,15 +331,14 @@ static void advise(struct step_run *s, struct str err_tail,
 	for (size_t i = 0; i < list.n; i++) {
 		const struct advice *a = &list.item[i];
 
-		if (!s->ctx->shows_advice && !has_advice(s, a->text))
-			log_note("%s: %s", s->result.name,
-				 advice_line(a, &s->arena));
 		all[i] = (struct report_advice){
 			scrubbed(s, str_of(a->text), scrub_apply),
 			a->setting
 				? scrubbed(s, str_of(a->setting), scrub_apply)
 				: (struct str){NULL, 0},
 		};
+		if (!s->ctx->shows_advice && !has_advice(s, all[i].text))
+			log_advice(s, a);
 	}
 	s->result.advice = all;
 	s->result.n_advice = list.n;

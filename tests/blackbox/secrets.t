@@ -552,6 +552,9 @@ if [[ $(json_get step_results[0].state) == ok ]]; then
 	out_like "a host that the proxy refused is named" \
 		'"kind":"net","name":"\*\*\*\.example\.com'
 	out_unlike "without the value in it" 'abcdefgh|mnopqrst'
+	run_matins run -c records.toml r -o records.json
+	err_like "a note names the host as well" 'denied: .*\*\*\*\.example\.com'
+	err_unlike "the note shows no value" 'abcdefgh|mnopqrst'
 else
 	skip "the host that the proxy refused is named" "no network namespace here: $(<"$err")"
 fi
