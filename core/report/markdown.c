@@ -100,7 +100,7 @@ static bool is_space_at(struct str s, size_t at)
 static bool take_emphasis(struct span *p, const char *mark, const char *tag,
 			  bool *is_missing)
 {
-	size_t n = strlen(mark), from = p->at + n, end = from + 1;
+	size_t n = strlen(mark), from = p->at + n, end = from + 1, run;
 
 	if (*is_missing || p->depth >= INLINE_MAX || is_space_at(p->s, from) ||
 	    (*mark == '_' && p->at && is_word_at(p->s, p->at - 1)))
@@ -111,14 +111,15 @@ static bool take_emphasis(struct span *p, const char *mark, const char *tag,
 			*is_missing = true;
 			return false;
 		}
+		run = run_of(p->s, end, *mark);
 		/* "***" ends the inner emphasis first */
-		end += n == 2 ? run_of(p->s, end, *mark) - n : 0;
+		end += n == 2 ? run - n : (run - 1) & ~(size_t)1;
 		if (!is_space_at(p->s, end - 1) &&
 		    (*mark != '_' || !is_word_at(p->s, end + n)) &&
-		    (n == 2 || run_of(p->s, end, *mark) == 1))
+		    (n == 2 || run % 2 == 1))
 			break;
-		/* "**" inside of "*" is passed as a whole */
-		end += n == 1 && run_of(p->s, end, *mark) > 1;
+		/* of "*" pairs are passed */
+		end += n == 1 && run % 2 == 0;
 	}
 	flush(p);
 	buf_addf(p->out, "<%s>", tag);

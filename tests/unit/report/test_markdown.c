@@ -115,6 +115,13 @@ TEST(markdown, deep_nesting, ends)
 		buf_adds(&text, "**_[`");
 	markdown_html(buf_str(&text), &out);
 	assert_true(out.n < 10 * text.n);
+	buf_clear(&text);
+	buf_clear(&out);
+	/* one run of a mark is looked at once */
+	for (size_t i = 0; i < 250000; i++)
+		buf_addc(&text, i == 1 ? 'a' : '*');
+	markdown_html(buf_str(&text), &out);
+	assert_true(out.n < text.n + 100);
 	buf_release(&text);
 	buf_release(&out);
 }
