@@ -48,7 +48,6 @@ void facts_execs(struct cleaner *c, struct jw *w, const char *key,
 /* Append an array of what recipes granted; nothing where none did. */
 void facts_recipes(struct cleaner *c, struct jw *w, const char *key,
 		   const struct gate_child_info *info);
-/* Append an array of the sentences that say which bounds were hit. */
 /* Write the files that went with a private working directory; no member where
    there were none. */
 void facts_dropped(struct cleaner *c, struct jw *w, const char *key,
@@ -57,6 +56,7 @@ void facts_dropped(struct cleaner *c, struct jw *w, const char *key,
    dropped. In the arena. */
 const char *facts_say_dropped(struct cleaner *c, const struct gate_verdict *v,
 			      struct arena *arena) MUST_USE;
+/* Append an array of the sentences that say which bounds were hit. */
 void facts_limits(struct jw *w, const char *key, const struct gate_verdict *v);
 /* Append "exit": {"status": n} or {"signal": "SIGKILL"}. */
 void facts_exit(struct jw *w, const struct gate_verdict *v);
