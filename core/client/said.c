@@ -133,6 +133,7 @@ struct said_refusal said_refusal(struct str text)
 {
 	struct said_refusal best = {SAID_NOTHING, {NULL, 0}};
 
+	text = str_first(text, SAID_BYTES);
 	while (text.n) {
 		struct str line = str_cut(&text, '\n');
 		struct said_refusal here = {kind_of(line), {NULL, 0}};
@@ -193,6 +194,7 @@ static struct str host_in(struct str rest)
 
 struct str said_host(struct str text)
 {
+	text = str_first(text, SAID_BYTES);
 	for (size_t k = 0; k < ARRAY_LEN(host_signs); k++) {
 		size_t n = strlen(host_signs[k]);
 		const char *at = text.p, *end = text.p + text.n;

@@ -11,6 +11,9 @@
 #include "core/base/attr.h"
 #include "core/base/str.h"
 
+/* Bytes of a text in which a cause is looked for: results may be very long. */
+#define SAID_BYTES (256 * 1024)
+
 enum said_kind {
 	SAID_NOTHING,
 	SAID_MISSING,  /* a path that is not granted looks like this */
@@ -28,12 +31,13 @@ struct said_refusal {
 
 /*
  * The first such line that names a path, else the first such line; one that
- * says more than that something is missing goes before one that does not.
+ * says more than that something is missing goes before one that does not. Only
+ * the first SAID_BYTES are looked at.
  */
 struct said_refusal said_refusal(struct str text) MUST_USE;
 
 /* The first host of a resolver's words or a URL, with its port where one is
-   named; {NULL, 0} without. */
+   named, in the first SAID_BYTES; {NULL, 0} without. */
 struct str said_host(struct str text) MUST_USE;
 
 /* Lines that said_last() finds, at most. */

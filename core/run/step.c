@@ -235,7 +235,10 @@ static struct str words_of(struct step_run *s, struct str err_tail)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
-	buf_add_str(&out, err_tail);
+	/* of a long stderr the end, so that there is room for the result */
+	if (err_tail.n > SAID_BYTES / 2)
+		err_tail.p += err_tail.n - SAID_BYTES / 2;
+	buf_add_str(&out, str_first(err_tail, SAID_BYTES / 2));
 	buf_addc(&out, '\n');
 	if (s->result.state == STATE_TOOL_ERROR)
 		report_step_output(&out, &s->result);

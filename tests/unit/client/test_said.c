@@ -156,6 +156,28 @@ static void runs(const char *text, const char *programs)
 	buf_release(&out);
 }
 
+TEST(said_refusal, long_text, is_looked_at_up_to_a_bound)
+{
+	static const char sign[] = "EACCES: open '/srv/x'\n";
+	struct buf text = BUF_INIT(BUF_UNBOUNDED);
+
+	while (text.n + sizeof(sign) <= SAID_BYTES)
+		buf_addc(&text, text.n % 64 ? 'x' : '\n');
+	buf_adds(&text, sign);
+	assert_int_equal(said_refusal(buf_str(&text)).kind, SAID_ACCESS);
+	buf_addc(&text, '\n');
+	while (text.n <= SAID_BYTES)
+		buf_addc(&text, 'x');
+	buf_adds(&text, "\nEROFS: open '/srv/y'\n");
+	assert_true(str_is(said_refusal(buf_str(&text)).path, "/srv/x"));
+	buf_clear(&text);
+	while (text.n < SAID_BYTES)
+		buf_addc(&text, '\n');
+	buf_adds(&text, sign);
+	assert_int_equal(said_refusal(buf_str(&text)).kind, SAID_NOTHING);
+	buf_release(&text);
+}
+
 TEST(said_program, command_lines, are_taken_apart)
 {
 	runs("", "");
