@@ -69,23 +69,58 @@ static bool applies(struct prepared *p, const struct recipe *r)
 
 /* ---- projects ---- */
 
-static const char *starting_folder(struct prepared *p, const struct recipe *r)
+/* The first link on the way that is another user's, or that an earlier run
+   could have left to lead out of what it may write. */
+static const char *foreign_link(struct prepared *p, const struct walk *w)
+{
+	for (size_t i = 0; i < w->n_links; i++) {
+		const struct walk_link *l = &w->link[i];
+
+		if (!resolve_is_trusted(l->st.st_uid) ||
+		    prepared_is_written(p, l->at, w->path))
+			return l->at;
+	}
+	return NULL;
+}
+
+/*
+ * Find the folder that the program works in, without links; *ret is NULL where
+ * there is none. False where only a link that is not to be trusted leads there,
+ * which is said.
+ */
+static bool starting_folder(struct prepared *p, const struct recipe *r,
+			    const char **ret)
 {
 	const struct strlist argv = arguments(p);
 	const char *cwd = p->request->cwd, *at = recipe_place(r, &argv);
+	const char *path = at ? at : cwd, *link;
+	struct walk w = WALK_INIT;
 
-	if (!at || !cwd || *at == '/')
-		return at ? at : cwd;
-	return arena_printf(&p->arena, "%s/%s", cwd, at);
+	*ret = NULL;
+	if (at && *at != '/')
+		path = cwd ? arena_printf(&p->arena, "%s/%s", cwd, at) : NULL;
+	if (!path || *path != '/' || walk_open(path, &p->arena, &w) < 0)
+		return true;
+	walk_release(&w);
+	*ret = w.path;
+	link = w.path ? foreign_link(p, &w) : NULL;
+	if (link)
+		prepared_cap(p,
+			     "recipe \"%s\": %s leads to %s by the link %s, "
+			     "which another user or an earlier run could have "
+			     "left; if that is meant, name %s itself",
+			     r->name, at ? at : path, w.path, link, w.path);
+	return !link;
 }
 
-static struct project find_project(struct prepared *p, const struct recipe *r)
+static struct project find_project(struct prepared *p, const struct recipe *r,
+				   const char *from)
 {
 	const struct strlist *const written[] = {
 		&p->policy.write, &p->policy.write_only,
 		&p->gate->config.written, NULL};
 	const struct project_search search = {
-		.from = starting_folder(p, r),
+		.from = from,
 		.markers = r->markers,
 		.homes = &p->gate->homes,
 		.written = written,
@@ -115,11 +150,13 @@ static void choose_project(struct prepared *p, struct recipe_used *u)
 {
 	const struct recipe *r = u->recipe;
 	struct project found;
+	const char *from;
 
-	if (r->finds != RECIPE_PROJECT &&
-	    !(r->finds == RECIPE_NAMED && u->is_named))
+	if ((r->finds != RECIPE_PROJECT &&
+	     !(r->finds == RECIPE_NAMED && u->is_named)) ||
+	    !starting_folder(p, r, &from))
 		return;
-	found = find_project(p, r);
+	found = find_project(p, r, from);
 	if (!found.path && u->is_named)
 		prepared_cap(p,
 			     "preset \"%s\" grants a project, and the starting "
@@ -128,7 +165,7 @@ static void choose_project(struct prepared *p, struct recipe_used *u)
 			     r->name);
 	if (!found.path ||
 	    (!u->is_named &&
-	     ((!found.marker && !prepared_is_written(p, found.path)) ||
+	     ((!found.marker && !prepared_is_written(p, found.path, NULL)) ||
 	      !is_of_user(found.path) || holds_keys(p, found.path))))
 		return;
 	u->project = found;
@@ -155,7 +192,7 @@ static bool is_own(struct prepared *p, const char *path, const struct stat *st)
 	return S_ISREG(st->st_mode) && st->st_size <= SCRIPT_BYTES &&
 	       resolve_is_trusted(st->st_uid) &&
 	       !resolve_judge(&readable, geteuid(), getegid()) &&
-	       !prepared_is_written(p, path);
+	       !prepared_is_written(p, path, NULL);
 }
 
 /* at  the file, O_PATH */

@@ -16,30 +16,40 @@ void prepared_cap(struct prepared *p, const char *fmt, ...)
 	va_end(ap);
 }
 
+/* Does a row cover the path, and not `beside`, where that is a path? */
 static bool covers(struct prepared *p, const struct strlist *rows,
-		   const char *path)
+		   const char *path, const char *beside)
 {
 	for (size_t i = 0; i < rows->n; i++) {
 		const char *real = resolve_links(rows->item[i], &p->arena);
+		const char *row = real ? real : rows->item[i];
 
-		if (place_covers(real ? real : rows->item[i], path))
+		if (place_covers(row, path) &&
+		    !(beside && place_covers(row, beside)))
 			return true;
 	}
 	return false;
 }
 
-bool prepared_writes(struct prepared *p, const char *path)
+static bool writes(struct prepared *p, const char *path, const char *beside)
 {
-	return covers(p, &p->policy.write, path) ||
-	       covers(p, &p->policy.write_only, path) ||
-	       (p->policy.tmp_shared &&
-		(place_covers("/tmp", path) || place_covers("/var/tmp", path)));
+	const struct strlist tmp = STRLIST("/tmp", "/var/tmp");
+
+	return covers(p, &p->policy.write, path, beside) ||
+	       covers(p, &p->policy.write_only, path, beside) ||
+	       (p->policy.tmp_shared && covers(p, &tmp, path, beside));
 }
 
-bool prepared_is_written(struct prepared *p, const char *path)
+bool prepared_writes(struct prepared *p, const char *path)
 {
-	return prepared_writes(p, path) ||
-	       covers(p, &p->gate->config.written, path);
+	return writes(p, path, NULL);
+}
+
+bool prepared_is_written(struct prepared *p, const char *path,
+			 const char *beside)
+{
+	return writes(p, path, beside) ||
+	       covers(p, &p->gate->config.written, path, beside);
 }
 
 void prepared_release(struct prepared *p)

@@ -110,8 +110,10 @@ void prepared_cap(struct prepared *p, const char *fmt, ...) PRINTF(2, 3);
 
 /* Does the policy let the program write this path? Links are followed. */
 bool prepared_writes(struct prepared *p, const char *path) MUST_USE;
-/* May it, or another program of the configuration, write it? */
-bool prepared_is_written(struct prepared *p, const char *path) MUST_USE;
+/* May it, or another program of the configuration, write it? By a row that
+   does not cover `beside` as well; NULL: by any. */
+bool prepared_is_written(struct prepared *p, const char *path,
+			 const char *beside) MUST_USE;
 
 /* Give everything back that was not moved into a child. */
 void prepared_release(struct prepared *p);

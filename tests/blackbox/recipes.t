@@ -148,6 +148,74 @@ git_by_itself() {
 	cd "$T" || exit
 }
 
+# Links that an earlier run left where it could write lead to no other project.
+planted_links() {
+	local how
+
+	repository
+	as_who env git init -q "$W/other" >"$T/.git-init" 2>&1
+	as_who env git -C "$W/other" -c user.email=n -c user.name=n \
+		commit -q --allow-empty -m theirs
+	printf 'all:\n\t@echo theirs\n' >"$W/other/Makefile"
+	printf '{"scripts":{"t":"echo theirs"}}\n' >"$W/other/package.json"
+	mkdir -p inner/real
+	cp "$W/other/Makefile" "$W/other/package.json" inner/real
+	as_who env git init -q inner/real >"$T/.git-init" 2>&1
+	ln -s ../other out
+	ln -s real inner/in
+	hand_over
+	for how in "git -C" "make -C" "npm --prefix"; do
+		if ! command -v "${how%% *}" >"$T/.found"; then
+			skip "$who: $how" "it is not installed"
+			continue
+		fi
+		gate --write . --explain -- $how out log
+		out_unlike "$who: $how, a link out of the folder" "reads $W/other"
+		out_like "$who: which is said" "out leads to $W/other by the link"
+		gate --write . --explain -- $how inner/in log
+		out_like "$who: $how, a link in it" "reads $W/repo/inner/real"
+	done
+	gate --write . -- git -C out log
+	out_unlike "$who: git does not read the other repository" theirs
+	gate --write . -- make -C out
+	out_unlike "$who: make does not run its Makefile" theirs
+	gate --write . --preset git -- git -C out log
+	out_unlike "$who: nor where the recipe is named" theirs
+	gate --write . --read "$W/other" -- git -C out log
+	out_like "$who: what is granted is read" theirs
+	gate --write . -- git -C "$W/other" log
+	out_like "$who: and what is named itself" theirs
+	gate --read . -- git -C out log
+	out_like "$who: or by a link where nothing may be written" theirs
+	cd "$T" || exit
+}
+
+# A step's folder that a step before it may have replaced by a link.
+planted_folder() {
+	repository
+	as_who env git init -q "$W/other" >"$T/.git-init" 2>&1
+	mkdir -p "$W/out"
+	ln -sfn ../other "$W/out/sub"
+	cat >recipes.toml <<-END
+		[routines.r]
+		[[routines.r.steps]]
+		name = "writer"
+		type = "script"
+		command = "true"
+		sandbox = { write = ["$W/out"] }
+		[[routines.r.steps]]
+		name = "s"
+		type = "script"
+		command = "git"
+		args = ["-C", "$W/out/sub", "log"]
+	END
+	hand_over
+	as_who run_matins run -c recipes.toml r --json
+	json_is "$who: a link that another step may write" \
+		step_results[1].run.recipes absent
+	cd "$T" || exit
+}
+
 # Not even the folder that one stands in, where it is another user's.
 others_repository() {
 	repository
@@ -415,6 +483,8 @@ browsers() {
 both_users browsers
 both_users the_key
 both_users git_by_itself
+both_users planted_links
+both_users planted_folder
 both_users scripts
 both_users starters
 both_users others_scripts
