@@ -393,25 +393,27 @@ static int explain(struct gate *gate, const struct gate_request *request,
 #define STATUS_NOT_FOUND 127
 #define STATUS_NO 1
 
+/* Signals by which programs end that were refused memory. */
+static bool is_abort(int signal)
+{
+	return signal == SIGABRT || signal == SIGSEGV || signal == SIGBUS ||
+	       signal == SIGTRAP;
+}
+
 /*
- * Name the limits of the options: without a control group only the program sees
- * a refused allocation or process.
+ * Name the bound of memory that a program came near to: without a control group
+ * only the program sees a refused allocation.
  */
 static void hint_bounds(const struct gate_policy *p, const struct child_end *e)
 {
-	const struct gate_child_info *c = gate_child_info(e->child);
-	bool memory = p->memory_bytes && !c->sees_memory;
-	bool processes = p->processes && !c->sees_processes;
-	char text[64] = "";
+	const struct gate_verdict *v = &e->verdict;
 
-	if (!memory && !processes)
+	if (!p->memory_bytes || gate_child_info(e->child)->sees_memory ||
+	    (v->max_rss_bytes < p->memory_bytes / 4 * 3 &&
+	     !is_abort(v->signal)))
 		return;
-	if (processes)
-		snprintf(text, sizeof(text), "%s--processes %" PRIu64,
-			 memory ? ", " : "", p->processes);
 	log_note("the program may have hit a limit, which cannot be seen "
-		 "without a control group: %s%s",
-		 memory ? "--memory (of each process)" : "", text);
+		 "without a control group: --memory (of each process)");
 }
 
 /* Files that arguments name are granted, folders are not. */
@@ -454,17 +456,21 @@ static bool hint_start(const struct gate_request *request,
 {
 	AUTO(mem_freep) char *real = realpath(request->cwd, NULL);
 	const char *cwd = gate_child_info(e->child)->cwd;
-	/* the first line has said so */
-	bool is_said = e->verdict.dropped.folder;
+	bool is_hidden = e->verdict.dropped.folder;
 
-	if (!real || (!is_said && !strcmp(real, cwd)) ||
+	if (!real || (!is_hidden && !strcmp(real, cwd)) ||
 	    (e->verdict.exit_status == STATUS_NO && !names_relative(request)))
 		return false;
-	if (!is_said)
+	/* the first line has said so, above all that the program printed */
+	if (is_hidden)
+		log_note("started in a private, empty folder, because %s is "
+			 "not granted",
+			 request->cwd_said);
+	else
 		log_note("started in %s, because nothing in %s is granted: "
 			 "--read .",
 			 cwd, real);
-	return true;
+	return !is_hidden;
 }
 
 static bool hint(const struct gate_request *request, const struct child_end *e)
@@ -479,6 +485,18 @@ static bool hint(const struct gate_request *request, const struct child_end *e)
 		 "--exec PROGRAM allows one",
 		 status);
 	return true;
+}
+
+static struct advice_known known_of(const struct gate_request *request,
+				    const struct gate_verdict *v)
+{
+	return (struct advice_known){
+		.verdict = v,
+		.failed = !v->exited || v->exit_status,
+		.all = log_level() >= LOG_DEBUG,
+		.form = ADVICE_OPTION,
+		.request = request,
+	};
 }
 
 static void say_dropped(const struct gate_verdict *v)
@@ -506,16 +524,10 @@ static void say_dropped(const struct gate_verdict *v)
 static void say_end(const struct gate_request *request,
 		    const struct child_end *e)
 {
-	AUTO(buf_release) struct buf words = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	const struct gate_verdict *v = &e->verdict;
 	const char *name = sigabbrev_np(v->signal);
-	const struct advice_known known = {
-		.verdict = v,
-		.failed = !v->exited || v->exit_status,
-		.all = log_level() >= LOG_DEBUG,
-		.form = ADVICE_OPTION,
-		.request = request,
-	};
+	const struct advice_known known = known_of(request, v);
 	bool sign;
 
 	say_dropped(v);
@@ -537,13 +549,36 @@ static void say_end(const struct gate_request *request,
 		hint_bounds(request->policy, e);
 	if (!v->exited || !(hint(request, e) || sign))
 		return;
-	advice_add_command(request, &words);
-	log_note("to see what it needs: matins trace -- %s", buf_cstr(&words));
+	log_note("%s", advice_trace(advice_command(request, &arena), &arena));
 }
 
 /* ---- the run ---- */
 
-static int write_report(const struct child_end *e, struct outfile *file,
+/* The pieces of the notes; the last one finds everything at once. */
+static void advice_json(struct jw *w, const struct gate_request *request,
+			const struct gate_verdict *v)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct advice_known known = known_of(request, v);
+	struct advice_list list;
+
+	known.trace = advice_command(request, &arena);
+	list = advice_find(&known, &arena);
+	if (!list.n)
+		return;
+	jw_kv_array(w, "advice");
+	for (size_t i = 0; i < list.n; i++) {
+		jw_object(w);
+		jw_kv_cstr(w, "text", list.item[i].text);
+		if (list.item[i].setting)
+			jw_kv_cstr(w, "option", list.item[i].setting);
+		jw_end(w);
+	}
+	jw_end(w);
+}
+
+static int write_report(const struct gate_request *request,
+			const struct child_end *e, struct outfile *file,
 			struct err *err)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
@@ -562,6 +597,7 @@ static int write_report(const struct child_end *e, struct outfile *file,
 	facts_limits(&w, "limits", &e->verdict);
 	facts_dropped(&shown, &w, "dropped", &e->verdict);
 	facts_denials(&shown, &w, "denials", &e->verdict);
+	advice_json(&w, request, &e->verdict);
 	facts_execs(&shown, &w, "execs", &e->verdict);
 	facts_recipes(&shown, &w, "recipes", child);
 	facts_enforced(&w, "enforced", child->facts, child->n_facts);
@@ -601,7 +637,7 @@ static int run_one(struct gate *gate, const struct gate_request *request,
 	say_end(request, &e);
 	status = child_end_status(&e.verdict);
 	/* the program's status is worth more than ours */
-	if (report->path && write_report(&e, report, err) < 0)
+	if (report->path && write_report(request, &e, report, err) < 0)
 		log_error("--report: %s", err->msg);
 	child_end_release(&e);
 	return status;

@@ -1121,6 +1121,7 @@ static int finish(struct target *t, int status, struct err *err)
 {
 	const struct gate_verdict *v;
 	struct err ignored = ERR_INIT;
+	const char *trace = NULL;
 	int signal;
 
 	live_clear(&t->live);
@@ -1128,6 +1129,8 @@ static int finish(struct target *t, int status, struct err *err)
 		status = fail(t, err);
 	if (status == 1)
 		say_details(t);
+	if (t->client && !t->has_hinted)
+		trace = target_trace(t);
 	/* an answer that was ordered and could not be given is no success */
 	if (status == 0 && t->asks.is_unmet) {
 		log_error("%s asked for values that --elicit-content does not "
@@ -1149,6 +1152,7 @@ static int finish(struct target *t, int status, struct err *err)
 			.form = ADVICE_OPTION,
 			.scrub = t->scrub,
 			.request = &t->request,
+			.trace = trace,
 		});
 	signal = t->has_loop ? t->loop.signal : 0;
 	release(t);

@@ -196,6 +196,8 @@ int target_interrupted(const struct target *t, struct err *err);
  * said  the text of its error, or the end of its stderr
  */
 void target_hint(struct target *t, struct str said);
+/* The command that traces the program of a target; from target_ask.c. */
+const char *target_trace(struct target *t) MUST_USE;
 
 /* ---- showing ---- */
 

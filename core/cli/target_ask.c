@@ -225,6 +225,14 @@ static void add_file(struct buf *out, const struct advice_file *f)
 			 f->path, f->why);
 }
 
+const char *target_trace(struct target *t)
+{
+	return client_is_ready(t->client)
+		       ? "matins trace ROUTINE STEP, of a step that calls the "
+			 "tool"
+		       : advice_command(&t->request, &t->arena);
+}
+
 static void say_refused(struct target *t, const struct advice_file *f)
 {
 	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
@@ -235,14 +243,8 @@ static void say_refused(struct target *t, const struct advice_file *f)
 	add_granted(&line, ", write", &p->write);
 	buf_adds(&line, "; ");
 	add_file(&line, f);
-	buf_adds(&line, "; to list all needs: matins trace ");
-	if (client_is_ready(t->client)) {
-		buf_adds(&line, "ROUTINE STEP, of a step that calls the tool");
-	} else {
-		buf_adds(&line, "-- ");
-		advice_add_command(&t->request, &line);
-	}
-	log_note("%s", buf_cstr(&line));
+	log_note("%s; %s", buf_cstr(&line),
+		 advice_trace(target_trace(t), &t->arena));
 	t->has_hinted = true;
 }
 

@@ -673,11 +673,8 @@ static void add_trace(struct finder *f)
 			  "does not name it",
 			  NULL, NULL);
 	if (f->known->trace && f->n && !f->is_absent)
-		add_piece(f,
-			  arena_printf(f->arena,
-				       "to find everything that it needs: %s",
-				       f->known->trace),
-			  NULL, NULL);
+		add_piece(f, advice_trace(f->known->trace, f->arena), NULL,
+			  NULL);
 }
 
 static struct advice_list written(const struct finder *f)
@@ -736,18 +733,29 @@ const char advice_download[] =
 	"it, with the host that `npm config get registry` prints: matins exec "
 	"--preset npm --write . --net HOST -- npm install PACKAGE";
 
-void advice_add_command(const struct gate_request *request, struct buf *out)
+const char *advice_command(const struct gate_request *request,
+			   struct arena *arena)
 {
-	size_t from = out->n;
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	size_t from;
 
+	buf_adds(&out, "matins trace -- ");
+	from = out.n;
 	for (size_t i = 0; request->argv[i]; i++) {
 		const char *word = request->argv[i];
 
-		if (i && (out->n - from + strlen(word) > COMMAND_BYTES ||
+		if (i && (out.n - from + strlen(word) > COMMAND_BYTES ||
 			  strpbrk(word, " \t\n'\"\\$`*?[]{}()<>|&;~#!"))) {
-			buf_adds(out, " …");
+			buf_adds(&out, " …");
 			break;
 		}
-		buf_addf(out, "%s%s", i ? " " : "", word);
+		buf_addf(&out, "%s%s", i ? " " : "", word);
 	}
+	return arena_strdup(arena, buf_cstr(&out));
+}
+
+const char *advice_trace(const char *command, struct arena *arena)
+{
+	return arena_printf(arena, "to find everything that it needs: %s",
+			    command);
 }

@@ -81,8 +81,13 @@ struct advice_file {
 bool advice_find_file(const struct advice_known *known, struct str said,
 		      struct arena *arena, struct advice_file *ret) MUST_USE;
 
-/* Append the words of a command, as far as a line goes. */
-void advice_add_command(const struct gate_request *request, struct buf *out);
+/* Write "matins trace -- " and the words of a command, as far as a line
+   goes. */
+const char *advice_command(const struct gate_request *request,
+			   struct arena *arena) MUST_USE;
+
+/* The sentence that leads to a trace, which this command starts. */
+const char *advice_trace(const char *command, struct arena *arena) MUST_USE;
 
 /* Help for npm without a network that lacks a package. */
 extern const char advice_download[];

@@ -163,9 +163,24 @@ like "a trace appends, too" "$(head -n1 log)" '^old$'
 # ---- a trace is offered where it may help ----
 
 run_matins exec -- ls folder
-err_like "a refused program leads to matins trace" 'to see what it needs: matins trace -- ls folder$'
+err_like "a refused program leads to matins trace" 'to find everything that it needs: matins trace -- ls folder$'
 run_matins exec -- sh -c 'exit 1'
 err_unlike "a failure without a refusal gives no hint" 'matins trace'
+mkdir away
+cd away || exit
+run_matins exec -- sh -c 'exit 3'
+err_unlike "nor does one in a private folder" 'matins trace'
+is "which is said again, below all that the program printed" \
+	"$(grep -c 'private, empty folder' "$err") $(tail -n1 "$err")" \
+	"2 matins: started in a private, empty folder, because . is not granted"
+cd .. || exit
+run_matins exec --report r.json -- python3 -c 'import socket; socket.socket()'
+json_file_is "the report has the advice of the notes" r.json \
+	advice[0].text '~network' advice[0].option '--net HOST' \
+	advice[-1].text '~to find everything .*matins trace -- python3 -c …$' \
+	advice[-1].option absent
+run_matins exec --report r.json -- sh -c 'exit 3'
+json_file_is "and none without a refusal" r.json advice absent
 run_matins exec -- python3 -c 'import socket; socket.socket()'
 err_like "the hint leaves out arguments that need quotes" 'matins trace -- python3 -c …$'
 has_pty() { "$PYTHON" -c 'import os; os.openpty()' 2>/dev/null; }

@@ -76,7 +76,7 @@ exit_is "a refused write: exit status 2" 2
 err_like "a refused write: what was granted" \
 	"the sandbox allows: read $T, write nothing more"
 err_like "a refused write: what to grant" \
-	"for $T/data/file: --write $T/data; .*matins trace ROUTINE STEP"
+	"for $T/data/file: --write $T/data; to find everything that it needs: matins trace ROUTINE STEP"
 hints "a refused write: one line" 1
 run_matins call t --read . --write data "${python[@]}" write "$T/data/file"
 exit_is "its twin, granted: exit status 2" 2
@@ -367,10 +367,13 @@ err_unlike "no bound is made the reason" 'may have hit a limit'
 # without a control group the kernel counts, and the program alone sees it
 mkdir not-granted
 cd not-granted || exit
-run_matins exec --memory 64MiB -- "$PYTHON" -c 'bytearray(200 << 20)'
+run_matins exec --memory 64MiB -- "$PYTHON" -c 'x = []
+while True: x.append(b"x" * (1 << 20))'
 ok "more memory than the bound: it fails" test "$status" != 0
 err_like "a bound that was set is named, wherever it was started" \
 	'may have hit a limit.*--memory|^matins: memory: '
+run_matins exec --memory 64MiB --processes 50 -- sh -c 'exit 1'
+err_unlike "a bound that was far is not" 'limit|^matins: memory: '
 cd .. || exit
 
 done_testing
