@@ -626,6 +626,72 @@ static void add_arguments(struct finder *f)
 		  "read", &values);
 }
 
+/* Paths of arguments in the folder that a program should have started in. */
+struct named {
+	const char *folder;
+	bool is_dot; /* written from there */
+	struct strlist read, write;
+};
+
+/*
+ * A folder is read, as files that arguments name can be. A missing file beside
+ * others is written; one without a folder may be no path at all.
+ */
+static void add_named(struct finder *f, struct named *n, const char *word)
+{
+	struct str parent = str_of(word);
+	bool is_there;
+	const char *path, *real;
+	struct stat st;
+
+	is_there = stat(path_resolve(word, n->folder, f->arena), &st) == 0;
+	while (!is_there && parent.n && parent.p[parent.n - 1] != '/')
+		parent.n--;
+	while (parent.n && parent.p[parent.n - 1] == '/')
+		parent.n--;
+	if (!parent.n || (is_there && !S_ISDIR(st.st_mode)))
+		return;
+	path = arena_strndup(f->arena, parent.p, parent.n);
+	real = real_of(f->known, parent, f->arena);
+	if (stat(real, &st) < 0 || !S_ISDIR(st.st_mode) ||
+	    strcmp(real, n->folder) == 0 || !is_at(n->folder, real) ||
+	    gate_is_secret(f->known->gate, real) ||
+	    gate_secrets_in(f->known->gate, real, f->arena))
+		return;
+	list_add_new(is_there ? &n->read : &n->write, f->arena,
+		     n->is_dot ? path : real);
+}
+
+/* The paths that arguments name, or the whole folder. */
+static void add_folder(struct finder *f, const char *folder, bool is_dot,
+		       const char *names)
+{
+	const struct gate_request *r = f->known->request;
+	struct named named = {.folder = folder, .is_dot = is_dot};
+	const char *text = arena_printf(
+		f->arena,
+		"started in a private, empty folder, because %s is not "
+		"granted%s%s",
+		is_dot ? "." : folder, names ? "; " : "", names ? names : "");
+
+	if (is_dot)
+		folder = ".";
+	for (size_t i = 1; f->known->gate && !names && r->argv[0] && r->argv[i];
+	     i++)
+		if (r->argv[i][0] != '/' && r->argv[i][0] != '-')
+			add_named(f, &named, r->argv[i]);
+	if (named.read.n)
+		add_piece(f, text, "read", &named.read);
+	if (named.write.n)
+		add_piece(f,
+			  named.read.n ? "a file that an argument names is "
+					 "missing"
+				       : text,
+			  "write", &named.write);
+	if (!named.read.n && !named.write.n)
+		add_piece(f, text, "write", &(struct strlist){&folder, 1});
+}
+
 /* Name files that went with a private folder; without any, the folder alone
    where a program says that it missed a file. */
 static void add_dropped(struct finder *f)
@@ -652,16 +718,11 @@ static void add_dropped(struct finder *f)
 	       !is_absolute)))
 		return;
 	/* a path of the configuration begins in its folder */
-	if (known->form == ADVICE_TOML
-		    ? !r->cwd_required
-		    : !strcmp(folder, path_resolve(".", NULL, f->arena)))
-		folder = ".";
-	add_piece(f,
-		  arena_printf(f->arena,
-			       "started in a private, empty folder, because "
-			       "%s is not granted%s%s",
-			       folder, names ? "; " : "", names ? names : ""),
-		  "write", &(struct strlist){&folder, 1});
+	add_folder(f, folder,
+		   known->form == ADVICE_TOML
+			   ? !r->cwd_required
+			   : !strcmp(folder, path_resolve(".", NULL, f->arena)),
+		   names);
 }
 
 /* The whole table at once: a refused program hides what it would need. */

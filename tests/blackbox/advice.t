@@ -101,6 +101,24 @@ args = ['-c', 'echo x >$T/shelf/new && echo done']
 sandbox.read = ['shelf']" \
 	"sandbox.write = [\"$T/shelf\"]" 'done'
 
+mkdir -m 777 -p notes backup
+cp elsewhere/a.md notes
+follow named "$script
+command = 'tar'
+args = ['cvf', 'backup/notes.tar', 'notes']" \
+	'sandbox.read = ["notes"]
+sandbox.write = ["backup"]' $'notes/\nnotes/a.md'
+follow beside "$script
+command = 'tar'
+args = ['cvf', 'notes.tar', 'notes']" \
+	'sandbox.write = ["."]' $'notes/\nnotes/a.md'
+ln -s .. up
+step outside "$script
+command = 'tar'
+args = ['cvf', 'backup/../../notes.tar', '..', 'up', 'up/x.tar', 'none/x']"
+is "paths that lead out of the folder are not advised" "$(lines)" \
+	'sandbox.write = ["."]'
+
 # ---- the network ----
 
 cat >web.py <<-'END'
