@@ -64,6 +64,17 @@ static const char *prefix_of(const char *path, struct arena *arena)
 	return NULL;
 }
 
+/* Is the file in a folder of programs of the system? What can be read there
+   can be run by the loader. */
+static bool is_of_system(const char *path, struct arena *arena)
+{
+	const char *prefix = prefix_of(path, arena);
+
+	return prefix &&
+	       (strcmp(prefix, "/") == 0 || strcmp(prefix, "/usr") == 0 ||
+		strcmp(prefix, "/usr/local") == 0);
+}
+
 static void add_prefix(const char *prefix, const struct strlist *homes,
 		       struct arena *arena, struct install *ret)
 {
@@ -105,6 +116,8 @@ const char *install_of_script(const char *path, const struct strlist *homes,
 	const char *own = resolve_dirname(path, arena);
 	const char *modules = NULL;
 
+	if (is_of_system(path, arena))
+		return NULL;
 	/* the outermost node_modules above: packages there need each other */
 	for (const char *dir = own; !is_too_wide(dir, homes);
 	     dir = resolve_dirname(dir, arena))

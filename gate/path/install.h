@@ -4,8 +4,8 @@
  * For PREFIX/bin/x that is PREFIX/lib, libexec and share; for a virtual
  * environment its whole folder; for a script its package, which is the
  * nearest folder above it with a mark of one (package.json, ...), else its
- * own folder. Never a whole HOME, a folder that all users may write, or a
- * folder directly beneath the root.
+ * own folder. Never a whole HOME, a folder that all users may write, a
+ * folder directly beneath the root, or one of the system's programs.
  *
  * Nothing is opened; the folders that are named exist.
  */

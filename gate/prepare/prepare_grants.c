@@ -229,7 +229,7 @@ static int grant_found(struct prepared *p, const char *path, struct walk *found,
 			       "write: %s belongs to matins itself (%s) and is "
 			       "never writable",
 			       found->path, own);
-	if (what & (GRANT_BY(READ) | GRANT_BY(WRITE)) &&
+	if (what & (GRANT_READ | GRANT_WRITES) && !(what & GRANT_EXEC) &&
 	    place_beneath(&program_dirs, found->path))
 		p->open_programs = true;
 	grants_take(&p->grants, path, found, what);

@@ -55,6 +55,8 @@ programs() {
 	true_path=$(readlink -f /bin/true)
 	each blocked "an unlisted program" exec @/bin/true
 	each blocked "an unlisted program by the loader" loader @/bin/true
+	expect blocked "nor beside a script of the system" \
+		--exec which --exec egrep -- loader @/bin/true
 	policy=(--exec true)
 	each ok "a listed one" exec @"$true_path"
 	each ok "a listed one by the loader" loader @"$true_path"

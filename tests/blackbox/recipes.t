@@ -374,6 +374,11 @@ builds() {
 	out_unlike "$who: nothing to do" 'cc'
 	gate -- make -B
 	isnt "$who: make writes only what was granted" "$status" 0
+	gate --explain -- make
+	out_unlike "$who: scripts among the tools open no folder of programs" \
+		'^may read +/usr/bin/'
+	gate --read . --exec which -- sh -c 'which which'
+	out_like "$who: such a script runs" which
 	gate --write . --preset none -- make -B
 	isnt "$who: with none it starts no compiler" "$status" 0
 	gate --preset none --explain -- cc x.c

@@ -141,5 +141,7 @@ TEST_IN(temp_dir, script, in_home_or_a_shared_folder, is_alone)
 	assert_int_equal(chmod(open, 01777), 0);
 	assert_null(install_of_script(at(open, "x.js"), only(home), &arena));
 	assert_null(install_of_script("/x.js", only(home), &arena));
+	assert_null(install_of_script("/usr/bin/x.js", only(home), &arena));
+	assert_null(install_of_script("/usr/local/bin/x", only(home), &arena));
 	assert_null(install_of_script("/tmp/x.js", only(home), &arena));
 }
