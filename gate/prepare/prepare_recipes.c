@@ -5,12 +5,13 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
+#include "core/base/place.h"
 #include "gate/policy/allow.h"
 #include "gate/policy/recipes.h"
 #include "gate/policy/shell_words.h"
 #include "gate/prepare/state.h"
 
-/* ---- which apply ---- */
+/* ---- what was started ---- */
 
 static struct strlist arguments(struct prepared *p)
 {
@@ -49,22 +50,6 @@ static bool is_argument(const struct prepared *p, const struct recipe *r)
 			return true;
 	}
 	return false;
-}
-
-static bool applies(struct prepared *p, const struct recipe *r)
-{
-	struct strlist argv;
-	const char *operand;
-
-	if (allow_has(&p->policy.preset, RECIPE_NONE))
-		return false;
-	if (!find_file(p, r))
-		return r->finds == RECIPE_ARGUMENT && is_argument(p, r);
-	if (!*r->subcommands)
-		return true;
-	argv = arguments(p);
-	operand = recipe_operand(&argv);
-	return operand && programs_is_one(r->subcommands, operand);
 }
 
 /* ---- projects ---- */
@@ -171,7 +156,7 @@ static void choose_project(struct prepared *p, struct recipe_used *u)
 	u->project = found;
 }
 
-/* ---- programs that a script names ---- */
+/* ---- scripts ---- */
 
 /* A larger file is no script that a person wrote. */
 #define SCRIPT_BYTES (256 * 1024)
@@ -194,6 +179,57 @@ static bool is_own(struct prepared *p, const char *path, const struct stat *st)
 	       !resolve_judge(&readable, geteuid(), getegid()) &&
 	       !prepared_is_written(p, path, NULL);
 }
+
+/* ---- which apply by themselves ---- */
+
+/*
+ * Does the row apply to what was started, or only to the interpreter of its
+ * first line, which nobody named? A launcher's program is chosen by a package.
+ */
+static bool is_started(const struct prepared *p, const struct recipe *r,
+		       const struct resolved_file *f)
+{
+	return (f == &p->program.file[0] && !p->direct.written) ||
+	       r->finds == RECIPE_NAMED || r->finds == RECIPE_SCRIPT;
+}
+
+/* A first line is believed in the user's own script, in its own project. */
+static bool is_own_tool(struct prepared *p, const struct recipe *r)
+{
+	const struct resolved_file *f = &p->program.file[0];
+	struct project found;
+	const char *from;
+
+	if (!f->is_script || !is_own(p, f->path, &f->st))
+		return false;
+	if (r->finds != RECIPE_PROJECT)
+		return true;
+	if (!starting_folder(p, r, &from))
+		return false;
+	found = find_project(p, r, from);
+	return found.path && place_covers(found.path, f->path);
+}
+
+static bool applies(struct prepared *p, const struct recipe *r)
+{
+	const struct resolved_file *f = find_file(p, r);
+	struct strlist argv;
+	const char *operand;
+
+	if (allow_has(&p->policy.preset, RECIPE_NONE))
+		return false;
+	if (!f)
+		return r->finds == RECIPE_ARGUMENT && is_argument(p, r);
+	if (!is_started(p, r, f) && !is_own_tool(p, r))
+		return false;
+	if (!*r->subcommands)
+		return true;
+	argv = arguments(p);
+	operand = recipe_operand(&argv);
+	return operand && programs_is_one(r->subcommands, operand);
+}
+
+/* ---- programs that a script names ---- */
 
 /* at  the file, O_PATH */
 static struct strlist commands_of(struct prepared *p, int at, const char *path,

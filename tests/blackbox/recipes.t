@@ -257,6 +257,46 @@ scripts() {
 	cd "$T" || exit
 }
 
+# tool PATH FILE: a script that make runs, and that reads a file
+tool() {
+	mkdir -p "${1%/*}"
+	printf '#!/usr/bin/make -f\nall:\n\t@cat %s\n' "$2" >"$1"
+	chmod 755 "$1"
+}
+
+# The first line of a tool is not what the caller named.
+first_lines() {
+	if ! command -v make >"$T/.found"; then
+		skip "$who: first lines" "make is not installed"
+		return
+	fi
+	project p
+	echo all: >Makefile
+	tool "$W/tools/make-like" "$W/p/data"
+	tool "$W/p/rules" data
+	tool "$W/p/node_modules/foo/make" "$W/p/data"
+	echo '{"name":"foo","version":"1.0.0","bin":"make"}' \
+		>node_modules/foo/package.json
+	mkdir -p node_modules/.bin
+	ln -sf ../foo/make node_modules/.bin/foo
+	hand_over
+	gate -- "$W/tools/make-like"
+	out_unlike "$who: a tool from elsewhere reads no project by its first line" mine
+	gate --explain -- "$W/tools/make-like"
+	out_unlike "$who: and starts no tools" '^recipe'
+	gate -- npx foo
+	out_unlike "$who: which npx starts, whatever its name is" mine
+	gate --explain -- npx foo
+	out_unlike "$who: nor does that start tools" 'build: '
+	gate -- ./rules
+	out_is "$who: the project's own does" mine
+	gate -- make -f rules
+	out_is "$who: as make itself does" mine
+	gate --preset build -- "$W/tools/make-like"
+	out_is "$who: and the tool where the recipe is named" mine
+	cd "$T" || exit
+}
+
 starters() {
 	project p
 	gate -- timeout 5 date +%Y
@@ -491,6 +531,7 @@ both_users git_by_itself
 both_users planted_links
 both_users planted_folder
 both_users scripts
+both_users first_lines
 both_users starters
 both_users others_scripts
 both_users leashed
