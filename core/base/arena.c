@@ -131,12 +131,18 @@ void list_add(struct strlist *list, struct arena *a, const char *s)
 	list->item[list->n++] = s;
 }
 
-void list_add_new(struct strlist *list, struct arena *a, const char *s)
+bool list_has(const struct strlist *list, const char *s)
 {
 	for (size_t i = 0; i < list->n; i++)
 		if (strcmp(list->item[i], s) == 0)
-			return;
-	list_add(list, a, s);
+			return true;
+	return false;
+}
+
+void list_add_new(struct strlist *list, struct arena *a, const char *s)
+{
+	if (!list_has(list, s))
+		list_add(list, a, s);
 }
 
 void *arena_adopt(struct arena *a, void *p)

@@ -237,7 +237,7 @@ static void add_assignment(struct editor *e, const char *prefix,
 	buf_addf(out, "%.*s]", STR_ARG(indent));
 }
 
-static bool list_has(const struct toml_value *list, const char *s)
+static bool array_has(const struct toml_value *list, const char *s)
 {
 	for (size_t i = 0; i < list->array.n; i++)
 		if (list->array.item[i].type == TOML_STRING &&
@@ -283,7 +283,7 @@ static void append_items(struct editor *e, const struct toml_value *list,
 		buf_clear(&out);
 	}
 	for (size_t i = 0; i < row->values.n; i++) {
-		if (list_has(list, row->values.item[i]))
+		if (array_has(list, row->values.item[i]))
 			continue;
 		if (is_tall)
 			buf_addf(&out, "%.*s%s", STR_ARG(indent),
@@ -305,7 +305,7 @@ static void append_items(struct editor *e, const struct toml_value *list,
 static bool is_news(const struct toml_value *list, const struct edit_row *row)
 {
 	for (size_t i = 0; i < row->values.n; i++)
-		if (!list_has(list, row->values.item[i]))
+		if (!array_has(list, row->values.item[i]))
 			return true;
 	return false;
 }

@@ -426,14 +426,6 @@ static const char *reason_of(const char *key)
 
 static const char no_host[] = "HOST";
 
-static bool list_has(const struct strlist *list, const char *s)
-{
-	for (size_t i = 0; i < list->n; i++)
-		if (strcmp(list->item[i], s) == 0)
-			return true;
-	return false;
-}
-
 /* Host that arguments or, failing these, words of the program name. */
 static const char *host_of(struct finder *f)
 {

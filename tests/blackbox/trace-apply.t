@@ -95,6 +95,13 @@ END
 cp key.toml key.old
 run_matins trace -c key.toml r key --apply
 is "keys are not granted" "$(cat key.toml)" "$(cat key.old)"
+sed -i -e 's/"cat"/"sh"/' -e 's,^args.*,args = ["-c"\, "read -r x <$HOME/.ssh/id_rsa"],' \
+	key.toml
+cp key.toml key.old
+run_matins trace -c key.toml r key --apply
+err_like "a step that needs a key alone: why nothing is added" \
+	'step key failed, and there is nothing to add .*: keys, .*by hand'
+is "a step that needs a key alone: the file" "$(cat key.toml)" "$(cat key.old)"
 
 cat >changed.toml <<-END
 	[[routines.r.steps]]
