@@ -299,17 +299,17 @@ first_lines() {
 
 starters() {
 	project p
-	gate -- timeout 5 date +%Y
+	gate -- timeout 60 date +%Y
 	exit_is "$who: timeout starts what it is told to" 0
 	gate -- env A=b nice -n 3 date +%Y
 	exit_is "$who: env, nice" 0
 	gate --read . -- find . -name data -exec wc -c '{}' +
 	out_like "$who: find -exec" '^5 '
-	gate -- timeout 5 sh -c date
+	gate -- timeout 60 sh -c date
 	exit_is "$who: a shell is started, and not what that starts" 126
-	gate --read . -- timeout 5 ./s.sh
+	gate --read . -- timeout 60 ./s.sh
 	exit_is "$who: no program outside the system's folders" 126
-	gate --preset none -- timeout 5 date
+	gate --preset none -- timeout 60 date
 	exit_is "$who: with none it starts nothing" 126
 	gate --explain -- env "it's" 'x; date' sort
 	out_unlike "$who: an argument is one word" 'starts.*date'
