@@ -1,7 +1,7 @@
 /*
  * Markdown of others as HTML that may stand inside of a page.
  *
- * An own renderer of some 450 lines instead of a library: it is compiled into
+ * An own renderer of some 500 lines instead of a library: it is compiled into
  * every report alike, has no extension to switch off, and the text of a server
  * is parsed by code that holds no pointers into it beyond slices. Every byte
  * of the text goes through escape_html(); tags and attributes are literals of

@@ -63,7 +63,7 @@ static void add_plain(struct str value, struct buf *out)
 /* Where a value of text stands. */
 struct place {
 	size_t indent, depth;
-	size_t columns; /* that a line may have, the indent included */
+	size_t columns; /* of a line, the indent included */
 };
 
 static struct place place_below(struct place at)
