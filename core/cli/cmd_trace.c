@@ -410,18 +410,29 @@ static bool is_granted(const struct gate_need *n, const struct gate_policy *has)
 	return list_has(&has->syscalls, n->value);
 }
 
-/* Write a path as a person would: from the file's folder, or from HOME. */
-static const char *as_written(struct trace_apply *a, const char *value)
+/*
+ * Write a path as a person would: from the file's folder, or from HOME. A slash
+ * tells a folder of programs from the name of one.
+ */
+static const char *as_written(struct trace_apply *a, const char *key,
+			      const char *value)
 {
 	const char *home = path_own_home(0);
 	char dir[PATH_MAX], real[PATH_MAX];
+	bool is_exec = strcmp(key, "exec") == 0;
 
 	if (value[0] != '/')
 		return value;
-	if (realpath(a->file->config.dir, dir) && place_covers(dir, value))
-		return arena_printf(&a->arena, ".%s", value + strlen(dir));
-	if (home && realpath(home, real) && place_covers(real, value))
-		return arena_printf(&a->arena, "~%s", value + strlen(real));
+	if (realpath(a->file->config.dir, dir) && place_covers(dir, value)) {
+		value += strlen(dir);
+		return arena_printf(&a->arena, ".%s",
+				    is_exec && !*value ? "/" : value);
+	}
+	if (home && realpath(home, real) && place_covers(real, value)) {
+		value += strlen(real);
+		return arena_printf(&a->arena, "~%s",
+				    is_exec && !*value ? "/" : value);
+	}
 	return value;
 }
 
@@ -484,7 +495,8 @@ static void apply_rows(struct trace_apply *a, const struct gate *gate,
 		row->is_word |= strcmp(n->key, "net") == 0 &&
 				gate_net_is_word(n->value);
 		list_add_new(&row->values, &a->arena,
-			     arena_strdup(&a->arena, as_written(a, n->value)));
+			     arena_strdup(&a->arena,
+					  as_written(a, n->key, n->value)));
 	}
 }
 

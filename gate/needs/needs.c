@@ -372,6 +372,13 @@ static const char *refusal_of_folder(const struct finder *f, const char *path,
 		       : NULL;
 }
 
+/* Python keeps what it compiled beside the code, and goes on where it may not;
+   no program should write there. */
+static bool is_compiled(const char *path)
+{
+	return strstr(path, "/__pycache__") != NULL;
+}
+
 static void find_written(struct finder *f, const struct gate_record *r)
 {
 	bool is_entry = r->access & GATE_ACCESS_ENTRY, is_refused;
@@ -379,7 +386,8 @@ static void find_written(struct finder *f, const struct gate_record *r)
 	char real[PATH_MAX];
 	struct stat st;
 
-	if (!realpath(is_entry ? resolve_dirname(r->path, f->arena) : r->path,
+	if (is_compiled(r->path) ||
+	    !realpath(is_entry ? resolve_dirname(r->path, f->arena) : r->path,
 		      real))
 		return;
 	if (place_around(&system_dirs, real) ||

@@ -63,6 +63,12 @@ printf 'print("from a package")\n' >pkg/__main__.py
 touch pkg/__init__.py
 applies package "command = 'sh'
 args = ['-c', 'cd $PWD && exec $PYTHON -m pkg']" 'from a package'
+mkdir own_code && cp pkg/*.py own_code/ && echo 'n = 1' >own_code/other.py
+sed -i '1i from . import other; open("out/m", "w")' own_code/__main__.py
+applies module "command = '$PYTHON'
+args = ['-m', 'own_code']" 'from a package'
+is "module: code is not writable for its cache" \
+	"$(grep write module.toml)" 'sandbox.write = ["./out"]'
 if type -P gcc >/dev/null && type -P make >/dev/null; then
 	printf 'a: a.c\n\t@gcc -o $@ $<\n\t@./a\n' >mk/Makefile
 	printf '#include <stdio.h>\nint main(void) { puts("built"); }\n' \
@@ -72,6 +78,12 @@ args = ['-s', '-B', '-C', 'mk']
 [routines.r.steps.sandbox]
 memory = '1GiB'
 preset = ['none']" 'built'
+	mkdir there && cp mk/Makefile mk/a.c there && cd there || exit
+	applies here "command = 'make'
+args = ['-s', '-B']" 'built'
+	file_has "here: the folder of the file holds programs" here.toml \
+		'sandbox.exec = ["./"]'
+	cd .. || exit
 else
 	skip "make with gcc" "no gcc or make"
 fi
