@@ -268,7 +268,7 @@ static long ask_route(long fd, const struct route_request *ask)
 	struct {
 		struct nlmsghdr head;
 		struct nlmsgerr error;
-	} answer;
+	} answer = {.head.nlmsg_type = NLMSG_NOOP};
 	long r = sys_call(SYS_sendto, fd, ask, sizeof(*ask), 0, NULL, 0);
 
 	if (r >= 0)

@@ -110,7 +110,7 @@ static void add_entry(struct walk_left *w, int at, const char *name,
 
 static void walk(struct walk_left *w, int fd, unsigned depth, struct sums *ret)
 {
-	_Alignas(struct linux_dirent64) char dirents[LEFT_DIRENTS];
+	_Alignas(struct linux_dirent64) char dirents[LEFT_DIRENTS] = "";
 	long got;
 
 	while ((got = sys_call(SYS_getdents64, fd, dirents, sizeof(dirents))) >

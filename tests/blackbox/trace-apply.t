@@ -99,7 +99,8 @@ fi
 
 # ---- what is never written ----
 
-mkdir -m 700 -p "$HOME/.ssh"
+mkdir -p "$HOME/.ssh"
+chmod 700 "$HOME/.ssh"
 echo key >"$HOME/.ssh/id_rsa"
 cat >key.toml <<-END
 	[[routines.r.steps]]
