@@ -248,6 +248,15 @@ bool advice_find_file(const struct advice_known *known, struct str said,
 
 /* ---- settings ---- */
 
+/* Would a configuration take a name of the program's for a variable? */
+static bool is_replaced(const struct strlist *values)
+{
+	for (size_t i = 0; i < values->n; i++)
+		if (strstr(values->item[i], "${"))
+			return true;
+	return false;
+}
+
 /* Append a word of a command line, quoted where a shell would split it. */
 static void add_word(struct buf *out, const char *s)
 {
@@ -740,9 +749,11 @@ static struct advice_list written(const struct finder *f)
 
 		list.item[i].text = p->text;
 		list.item[i].setting =
-			p->key ? setting_of(f->known->form, p->key, &p->values,
-					    f->arena)
-			       : NULL;
+			p->key && (f->known->form != ADVICE_TOML ||
+				   !is_replaced(&p->values))
+				? setting_of(f->known->form, p->key, &p->values,
+					     f->arena)
+				: NULL;
 	}
 	return list;
 }

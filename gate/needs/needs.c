@@ -71,6 +71,9 @@ static struct gate_need *add_need(struct finder *f, const char *key,
 {
 	struct gate_need *n = find_need(f, key, value);
 
+	/* "${A:-..}" is a legal name, and not what the row would mean */
+	if (strstr(value, "${"))
+		why_not = "a configuration would replace the ${ in it";
 	if (n) {
 		n->count += r->count;
 		/* needed in two ways, of which one can be granted */

@@ -727,6 +727,10 @@ void denials_add(struct denials *log, const struct seccomp_data *data,
 
 void denials_add_row(struct denials *log, const struct gate_denial *row)
 {
+	const char *allow = row->allow.value;
+	/* a configuration would replace it: no row to give away */
+	bool is_replaced = allow && strstr(allow, "${");
+
 	if (log->n == DENIALS_ROWS) {
 		log->dropped += row->count;
 		return;
@@ -737,8 +741,8 @@ void denials_add_row(struct denials *log, const struct gate_denial *row)
 		.name = arena_strdup(&log->arena, row->name),
 		.program = arena_strdup(&log->arena, row->program),
 		.detail = arena_strdup(&log->arena, row->detail),
-		.allow = {row->allow.key,
-			  arena_strdup(&log->arena, row->allow.value)},
+		.allow = {is_replaced ? NULL : row->allow.key,
+			  arena_strdup(&log->arena, allow)},
 		.count = row->count,
 	};
 }

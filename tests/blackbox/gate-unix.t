@@ -113,6 +113,16 @@ host_sockets() {
 		"sandbox = { unix = [\"$shared/host.sock\"] }"
 }
 
+# A name that a configuration would take for a variable is no row.
+odd_name() {
+	mkdir -p "$shared/\${A:-..}"
+	ln -f "$shared/host.sock" "$shared/\${A:-..}/x"
+	gate "${where[@]}" --report "$W/report" -- "${PROBE%/*}/sockets" to \
+		"$shared/\${A:-..}/x"
+	json_file_is "$who: no row for an odd name ($level)" "$W/report" \
+		"denials[kind=unix].allow" absent
+}
+
 granted() {
 	local uid
 
@@ -281,6 +291,7 @@ all_of_it() {
 		own_sockets
 		odd_calls
 		host_sockets
+		odd_name
 		granted
 		beside_networks
 	done

@@ -288,6 +288,11 @@ first_lines() {
 	out_unlike "$who: which npx starts, whatever its name is" mine
 	gate --explain -- npx foo
 	out_unlike "$who: nor does that start tools" 'build: '
+	mkdir w
+	tool "$W/p/w/rules" "$W/p/data"
+	hand_over
+	gate --write w -- w/rules
+	out_unlike "$who: nor one that lies where a program may write" mine
 	gate -- ./rules
 	out_is "$who: the project's own does" mine
 	gate -- make -f rules

@@ -149,6 +149,32 @@ for args in "r waits --apply --json" "r waits --apply -o x" \
 	exit_is "trace $args: wrong usage" 64
 done
 
+# ---- names that a configuration would read otherwise ----
+
+mkdir -p 'odd/${A:-..}/${A:-..}/${A:-..}/else' ../else
+cat >odd.py <<'END'
+open("odd/${A:-..}/${A:-..}/${A:-..}/else/f", "w").write("x")
+print("written")
+END
+chmod -R 777 odd ../else
+cat >odd.toml <<END
+[[routines.r.steps]]
+name = "odd"
+type = "script"
+command = "$PYTHON"
+args = ["$PWD/odd.py"]
+cwd = "."
+sandbox = { read = ["odd"] }
+END
+run_matins trace -c odd.toml r odd
+out_like "a name with \${ in it is a comment" '^[[:space:]]*# .*odd/.*else'
+out_like "which says why" 'a configuration would replace the'
+run_matins trace -c odd.toml r odd --apply
+file_lacks "such a name is not written" odd.toml ':-'
+run_matins run -c odd.toml r --json
+file_lacks "nor is it advised" "$out" 'sandbox.write = .*:-'
+not_ok "nothing is written elsewhere" test -e ../else/f
+
 # ---- the allowance of a file in the current folder ----
 
 unset MATINS_ALLOW
