@@ -594,6 +594,34 @@ static void add_file(struct finder *f)
 		  file.key, &(struct strlist){&file.value, 1});
 }
 
+/*
+ * Name a service of this machine that a URL among the arguments leads to. In a
+ * network of its own a program finds nobody at that address, as if the service
+ * were down.
+ */
+static void add_service(struct finder *f)
+{
+	const struct gate_request *r = f->known->request;
+	const struct strlist *net = r && r->policy ? &r->policy->net : NULL;
+	const char *host;
+
+	if (!f->known->failed || !net || !net->n || find_piece(f, "net") ||
+	    gate_net_is_word(net->item[0]))
+		return;
+	host = host_of(f);
+	if (strncmp(host, "127.0.0.1:", 10) != 0 || list_has(net, host) ||
+	    list_has(net, strchr(host, ':')) ||
+	    list_has(net,
+		     arena_printf(f->arena, "localhost%s", strchr(host, ':'))))
+		return;
+	add_piece(f,
+		  arena_printf(f->arena,
+			       "%s is a service of this machine "
+			       "that no row of net names",
+			       host),
+		  "net", &(struct strlist){&host, 1});
+}
+
 /* Files that a refused program would have read next. */
 static void add_arguments(struct finder *f)
 {
@@ -769,6 +797,7 @@ struct advice_list advice_find(const struct advice_known *known,
 	}
 	if (known->verdict)
 		add_denials(&f);
+	add_service(&f);
 	add_file(&f);
 	if (known->verdict && known->gate && !known->is_server)
 		add_arguments(&f);

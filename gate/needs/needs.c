@@ -289,7 +289,9 @@ static void find_program(struct finder *f, const struct gate_record *r)
 	const char *row, *why_not;
 	struct stat st;
 
-	if (r->refused || !realpath(r->path, real) || stat(real, &st) < 0 ||
+	/* /proc/self is another one here, and the program's own is granted */
+	if (r->refused || place_around(&system_dirs, r->path) ||
+	    !realpath(r->path, real) || stat(real, &st) < 0 ||
 	    !S_ISREG(st.st_mode) || access(real, X_OK) < 0 ||
 	    holds(f, real, GRANT_EXEC) || is_private(f, real) ||
 	    allow_has(&f->brought, real))

@@ -255,6 +255,9 @@ form() {
 	exit_is "$who: a program that needs nothing can be traced" 0
 	out_is "$who: a program that needs nothing gets an empty table" "[sandbox]
 # nothing: the default policy is enough"
+	trace -- bash -c '/proc/self/exe -c "exit 3"; exit 0'
+	out_is "$who: a program that starts itself needs no other" "[sandbox]
+# nothing: the default policy is enough"
 	trace -- bash -c 'exit 7'
 	exit_is "$who: the program's status is passed on" 7
 	trace --profile strict -o "$W/table.toml" -- true
