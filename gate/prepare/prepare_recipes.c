@@ -1,5 +1,6 @@
 #include "gate/prepare/prepare_recipes.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@ static struct strlist arguments(struct prepared *p)
 
 	while (p->request->argv[argv.n])
 		list_add(&argv, &p->arena, p->request->argv[argv.n]);
+	assert(argv.item); /* at least the program's own name */
 	return argv;
 }
 

@@ -306,6 +306,12 @@ static int interrupted(const char *folder)
 		       : blocked("EINTR");
 }
 
+static void say_connect(int fd, const void *address, socklen_t size)
+{
+	errno = 0;
+	printf("%d ", connect(fd, address, size) < 0 ? errno : 0);
+}
+
 /* Addresses as a hostile program gives them: by the kernel's own answers. */
 static int odd(const char *folder)
 {
@@ -323,8 +329,7 @@ static int odd(const char *folder)
 
 		memset(full.un.sun_path, 'x', sizeof(full) - 2);
 		fd = make(SOCK_STREAM);
-		connect(fd, (struct sockaddr *)&full, (socklen_t)sizes[i]);
-		printf("%d ", errno);
+		say_connect(fd, &full, (socklen_t)sizes[i]);
 		close(fd);
 	}
 	fd = make(SOCK_STREAM);
@@ -333,21 +338,14 @@ static int odd(const char *folder)
 	munmap(page + 4096, 4096);
 	at_end = page + 4096 - 10;
 	memcpy(at_end, &a, 10);
-	connect(fd, (struct sockaddr *)at_end, sizeof(a));
-	printf("%d ", errno);
-	connect(fd, NULL, sizeof(a));
-	printf("%d ", errno);
-	connect(fd, (struct sockaddr *)&a, address(path, &a));
-	printf("%d ", errno);
-	connect(fd, (struct sockaddr *)&a, address("/dev/null", &a));
-	printf("%d ", errno);
+	say_connect(fd, at_end, sizeof(a));
+	say_connect(fd, NULL, sizeof(a));
+	say_connect(fd, &a, address(path, &a));
+	say_connect(fd, &a, address("/dev/null", &a));
 	a.sun_family = AF_INET;
-	connect(fd, (struct sockaddr *)&a, sizeof(a));
-	printf("%d ", errno);
-	connect(999, (struct sockaddr *)&a, sizeof(a));
-	printf("%d ", errno);
-	connect(file, (struct sockaddr *)&a, sizeof(a));
-	printf("%d ", errno);
+	say_connect(fd, &a, sizeof(a));
+	say_connect(999, &a, sizeof(a));
+	say_connect(file, &a, sizeof(a));
 	listen(fd, 1);
 	printf("%d ", errno);
 	listen(-1, 1);
@@ -460,7 +458,9 @@ static void *name_it(void *arg)
 	struct race *r = arg;
 
 	while (!race_is_over)
-		bind(r->fd, (struct sockaddr *)&r->now, (socklen_t)r->spare);
+		if (bind(r->fd, (struct sockaddr *)&r->now,
+			 (socklen_t)r->spare) < 0)
+			continue;
 	return NULL;
 }
 
