@@ -102,7 +102,8 @@ static bool take_emphasis(struct span *p, const char *mark, const char *tag,
 {
 	size_t n = strlen(mark), from = p->at + n, end = from + 1, run;
 
-	if (*is_missing || p->depth >= INLINE_MAX || is_space_at(p->s, from) ||
+	if (*is_missing || p->depth >= INLINE_MAX ||
+	    run_of(p->s, p->at, *mark) < n || is_space_at(p->s, from) ||
 	    (*mark == '_' && p->at && is_word_at(p->s, p->at - 1)))
 		return false;
 	for (;; end++) {
@@ -508,13 +509,14 @@ static struct str open_row(struct str line)
 	return line.n && line.p[0] == '|' ? slice(line, 1, line.n) : line;
 }
 
+/* Cells that the line lacks at its end are not made up. */
 static void add_row(struct str line, const char *tag, const bool *is_right,
 		    size_t n, struct buf *out)
 {
 	struct str row = open_row(line);
 
 	buf_adds(out, "<tr>");
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && (!i || row.n); i++) {
 		buf_addf(out, "<%s%s>", tag, is_right[i] ? " class=\"n\"" : "");
 		add_inline(take_cell(&row), 0, out);
 		buf_addf(out, "</%s>", tag);

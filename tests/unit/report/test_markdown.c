@@ -44,6 +44,10 @@ TEST(markdown, blocks, become_elements)
 		 "<th class=\"n\">b</th></tr>\n<tr><td>1</td>"
 		 "<td class=\"n\">2|3</td></tr>\n</table></div>\n" P
 		 "end</p>\n"},
+		{"a|b|c\n-|-|-\n|\n1|2\n",
+		 "<div class=\"wide\"><table>\n<tr><th>a</th><th>b</th>"
+		 "<th>c</th></tr>\n<tr><td></td></tr>\n"
+		 "<tr><td>1</td><td>2</td></tr>\n</table></div>\n"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
@@ -57,6 +61,9 @@ TEST(markdown, inline_text, is_marked)
 	} rows[] = {
 		{"**a** *b* _c_ d_e_f", P "<strong>a</strong> <em>b</em> "
 					  "<em>c</em> d_e_f</p>\n"},
+		{"*hello* and **bold**",
+		 P "<em>hello</em> and <strong>bold</strong></p>\n"},
+		{"*ab c** d", P "*ab c** d</p>\n"},
 		{"***a***", P "<strong><em>a</em></strong></p>\n"},
 		{"2 * 3 * 4 **", P "2 * 3 * 4 **</p>\n"},
 		{"`a*b*` ``c`d``",
