@@ -488,7 +488,7 @@ npm_install() {
 	exit_is "$who: npm install in an empty folder" 0
 	ok "$who: it is installed" test -e node_modules/dep/hello.js
 	err_like "$who: scripts do not run, and that is said" \
-		'install scripts of packages do not run; --allow-scripts'
+		'install scripts of packages do not run; exec --allow-scripts, or a step'
 	not_ok "$who: and did not" test -e node_modules/dep/installed
 	LIMIT_S=120 gate -- npm ls
 	out_like "$who: npm ls by itself" 'dep@1.0.0'
