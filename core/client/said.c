@@ -24,6 +24,9 @@ static const struct {
 	{"enoent", SAID_MISSING},
 	{"no such file or directory", SAID_MISSING},
 	{"cannot access", SAID_MISSING},
+	{"can't cd to", SAID_MISSING},
+	{"modulenotfounderror", SAID_MISSING},
+	{"cannot find module", SAID_MISSING},
 };
 
 static bool has_words(struct str line, const char *words)
@@ -212,7 +215,7 @@ struct str said_host(struct str text)
 	return (struct str){NULL, 0};
 }
 
-/* ---- the last useful lines ---- */
+/* ---- the useful lines ---- */
 
 /* Beginnings of lines that name no cause. */
 static const char *const noise[] = {
@@ -244,30 +247,26 @@ static bool is_noise(struct str line)
 			     memmem(line.p, line.n, "/_logs/", 7));
 }
 
-size_t said_last(struct str text, struct str line[SAID_LINES])
+size_t said_lines(struct str text, struct str line[SAID_LINES])
 {
 	size_t n = 0;
 
-	while (text.n && n < SAID_LINES) {
-		size_t from = text.n;
-		struct str one;
+	while (text.n) {
+		struct str one = str_cut(&text, '\n');
 
-		while (from && text.p[from - 1] != '\n')
-			from--;
-		one = (struct str){text.p + from, text.n - from};
-		text.n = from ? from - 1 : 0;
 		/* frames and quoted source stand indented */
 		if (str_starts(one, "  ") || str_starts(one, "\t"))
 			continue;
 		one = str_trim(one);
-		if (one.n && !is_noise(one))
-			line[n++] = one;
-	}
-	for (size_t i = 0; i < n / 2; i++) {
-		struct str swap = line[i];
-
-		line[i] = line[n - 1 - i];
-		line[n - 1 - i] = swap;
+		if (!one.n || is_noise(one))
+			continue;
+		/* the first line stays, those behind it move up */
+		if (n == SAID_LINES)
+			memmove(&line[1], &line[2],
+				(SAID_LINES - 2) * sizeof(*line));
+		else
+			n++;
+		line[n - 1] = one;
 	}
 	return n;
 }

@@ -40,17 +40,17 @@ struct said_refusal said_refusal(struct str text) MUST_USE;
    named, in the first SAID_BYTES; {NULL, 0} without. */
 struct str said_host(struct str text) MUST_USE;
 
-/* Lines that said_last() finds, at most. */
-#define SAID_LINES 3
+/* Lines that said_lines() finds, at most. */
+#define SAID_LINES 4
 
 /*
- * Find the last lines that may name a cause: without frames of a stack, the
- * place of npm's own log and the like.
+ * Find lines that may name a cause, the first and the last ones: without frames
+ * of a stack, the place of npm's own log and the like.
  *
  * line     in the order of the text, trimmed
  * returns  how many
  */
-size_t said_last(struct str text, struct str line[SAID_LINES]) MUST_USE;
+size_t said_lines(struct str text, struct str line[SAID_LINES]) MUST_USE;
 
 /*
  * Take the next program from the command line of a shell, builtins among them;

@@ -900,6 +900,32 @@ static void add_fact(struct doctor *d, const char *name,
 	    *lost ? "; so " : "", lost);
 }
 
+/*
+ * Report whether a policy names hosts, and nothing else is reached: no
+ * network at all is not what was asked for.
+ */
+static bool has_named_net(const struct gate_explained *e)
+{
+	bool is_held = false;
+
+	for (size_t i = 0; i < e->n_facts; i++)
+		is_held |= strcmp(e->facts[i].guarantee, "net-ports") == 0 &&
+			   e->facts[i].level == GATE_ENFORCED;
+	return is_held && e->net.n && !gate_net_is_word(e->net.item[0]);
+}
+
+static void add_net(struct doctor *d, const char *name,
+		    const struct strlist *rows)
+{
+	struct buf list = BUF_INIT(BUF_UNBOUNDED);
+
+	for (size_t i = 0; i < rows->n; i++)
+		buf_addf(&list, "%s%s", i ? ", " : "", rows->item[i]);
+	add(d, "protection", name, CHECK_OK, "", "net: %s only",
+	    buf_cstr(&list));
+	buf_release(&list);
+}
+
 /* Add a row where the policy of a program gets less than the usual one. */
 static void look_at_policies(struct doctor *d, const struct plan *plan)
 {
@@ -916,14 +942,20 @@ static void look_at_policies(struct doctor *d, const struct plan *plan)
 		    gate_explain(d->gate, &s->request, d->arena, &e, &ignored) <
 			    0)
 			continue;
-		for (size_t i = 0; i < e.n_facts; i++)
-			if (e.facts[i].level != usual[i].level)
-				add_fact(
-					d,
-					arena_printf(d->arena, "%s %s",
-						     row_name(d, plan, s->step),
-						     e.facts[i].guarantee),
-					&e.facts[i]);
+		for (size_t i = 0; i < e.n_facts; i++) {
+			const struct gate_fact *f = &e.facts[i];
+			const char *name = arena_printf(
+				d->arena, "%s %s", row_name(d, plan, s->step),
+				f->guarantee);
+
+			if (f->level == usual[i].level)
+				continue;
+			if (strcmp(f->guarantee, "net-off") == 0 &&
+			    has_named_net(&e))
+				add_net(d, name, &e.net);
+			else
+				add_fact(d, name, f);
+		}
 	}
 }
 

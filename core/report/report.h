@@ -54,7 +54,7 @@ struct report_step {
 	enum step_state state;
 	enum step_reason reason; /* REASON_NONE when ok */
 	struct str error;	 /* the sentence; empty when ok */
-	struct str said; /* last useful lines of stderr, after a failure */
+	struct str said;	 /* useful lines of stderr, after a failure */
 	const struct report_advice *advice; /* of any state; by importance */
 	size_t n_advice;
 	struct str output; /* the human body; may be empty */

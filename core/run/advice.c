@@ -754,6 +754,39 @@ static void add_dropped(struct finder *f)
 		   names);
 }
 
+/* Is this file an argument? Its absence is the fault of a caller. */
+static bool is_argument(const struct advice_known *known, const char *path,
+			struct arena *arena)
+{
+	const char *const *argv = known->request->argv;
+	size_t i = 1;
+
+	while (argv[0] && argv[i] &&
+	       strcmp(real_of(known, str_of(argv[i]), arena), path) != 0)
+		i++;
+	return argv[0] && argv[i];
+}
+
+/*
+ * Do the words of a failed program miss a file or a module that no piece is
+ * about? One that is missing from a granted folder is missing outside as well.
+ */
+static bool lacks_file(const struct finder *f)
+{
+	const struct advice_known *known = f->known;
+	struct said_refusal r = said_refusal(known->said);
+	const char *path;
+
+	if (!known->failed || !known->gate || r.kind != SAID_MISSING)
+		return false;
+	if (!r.path.p)
+		return true;
+	path = real_of(known, r.path, f->arena);
+	return !is_argument(known, path, f->arena) &&
+	       !path_is_beneath(path, &known->request->policy->read) &&
+	       !path_is_beneath(path, &known->request->policy->write);
+}
+
 /* The whole table at once: a refused program hides what it would need. */
 static void add_trace(struct finder *f)
 {
@@ -762,7 +795,7 @@ static void add_trace(struct finder *f)
 			  "the program says that it was refused a file, and "
 			  "does not name it",
 			  NULL, NULL);
-	if (f->known->trace && f->n && !f->is_absent)
+	if (f->known->trace && !f->is_absent && (f->n || lacks_file(f)))
 		add_piece(f, advice_trace(f->known->trace, f->arena), NULL,
 			  NULL);
 }

@@ -212,22 +212,34 @@ static bool has_failed(const struct step_run *s)
 	       s->result.reason != REASON_CANCELLED;
 }
 
-/* Keep the last useful lines of stderr, where programs say why. */
-static void keep_said(struct step_run *s, struct str err_tail)
+/*
+ * Keep the first and the last useful lines of stderr, where programs say why.
+ *
+ * details  of its client, which are printed in place of the last line; or ""
+ */
+static void keep_said(struct step_run *s, struct str err_tail,
+		      const char *details)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct str line[SAID_LINES];
-	size_t n = has_failed(s) ? said_last(err_tail, line) : 0;
+	size_t at = str_find(err_tail, '\n'), n;
+
+	/* the first line of a tail may be half of one */
+	if (err_tail.n >= s->plan->step->stderr_max && at < err_tail.n)
+		err_tail = (struct str){err_tail.p + at, err_tail.n - at};
+	n = has_failed(s) ? said_lines(err_tail, line) : 0;
 
 	for (size_t i = 0; i < n; i++) {
 		buf_adds(&out, i ? "\n" : "");
 		buf_add_cut(&out, line[i], LIMIT_NOISE_LINE);
 	}
-	if (!n)
-		return;
-	s->result.said = arena_str(&s->arena, buf_str(&out));
-	log_note("%s: its stderr ends with: %.*s", s->result.name,
-		 STR_ARG(line[n - 1]));
+	if (n)
+		s->result.said = arena_str(&s->arena, buf_str(&out));
+	if (*details && has_failed(s))
+		log_note("%s: %s", s->result.name, details);
+	else if (n)
+		log_note("%s: its stderr ends with: %.*s", s->result.name,
+			 STR_ARG(line[n - 1]));
 }
 
 /* Words of a program that failed: stderr, or the text of its result. */
@@ -529,7 +541,7 @@ static void exec_ended(void *arg)
 		j.output = (struct str){NULL, 0};
 	step_finish(s, &j);
 	s->scrubbed += p->child.scrubbed;
-	keep_said(s, child_stderr(&p->child));
+	keep_said(s, child_stderr(&p->child), "");
 	advise(s, child_stderr(&p->child), &p->child.verdict);
 	if (s->ctx->verdict)
 		s->ctx->verdict(s->ctx->arg, s, &p->child.verdict);
@@ -582,11 +594,8 @@ static void mcp_leave(struct step_run *s, enum pool_end how)
 
 	if (s->phase != STEP_RUNNING)
 		return;
-	/* the details of a failure, or the end of stderr alone */
-	if (c && has_failed(s) && *client_failure_details(c))
-		log_note("%s: %s", s->result.name, client_failure_details(c));
-	else if (c)
-		keep_said(s, client_stderr(c));
+	if (c)
+		keep_said(s, client_stderr(c), client_failure_details(c));
 	m->waits = pool_leave(s->ctx->pool, &m->user, how, s->ctx->grace_ms);
 	if (m->waits) {
 		set_phase(s, STEP_CLOSING);

@@ -239,7 +239,38 @@ command = '$PYTHON'
 args = ['-c', 'open(\"$T/home/.ssh/id_rsa\")']"
 is "keys are never advised" "$(lines)" ''
 
-# ---- the last useful lines ----
+# ---- the useful lines of stderr ----
+
+cut="tar (child): $T/elsewhere/x.tgz: Cannot open: No such file or directory"
+step cut-off "$script
+command = 'sh'
+args = ['-c', '''
+echo \"$cut\" >&2
+for i in 1 2 3 4 5; do echo line \$i >&2; done
+exit 2''']"
+json_is "the first line and the last ones stay" \
+	step_results[0].said "$cut"$'\nline 3\nline 4\nline 5'
+json_is "a file that could not be made: a trace is offered" \
+	step_results[0].advice[0].text '~matins trace r cut-off'
+follow cd "$script
+command = 'sh'
+args = ['-c', 'cd $T/elsewhere && echo there']" \
+	"sandbox.read = [\"$T/elsewhere\"]" there
+step dies "type = 'mcp-client'
+command = '$PYTHON'
+args = ['-c', 'import matins_no_such_module']
+tool = 't'"
+json_is "a server that dies at its start: why" step_results[0].said \
+	"~No module named 'matins_no_such_module'"
+json_is "a server that dies at its start: a trace is offered" \
+	step_results[0].advice[0].text '~matins trace r dies'
+for format in "" --md --html; do
+	run_matins run -q -c dies.toml r ${format:+"$format"}
+	out_like "a server that dies at its start: why, in ${format:-text}" \
+		'No module named .*matins_no_such_module'
+	out_like "a server that dies at its start: a trace, in ${format:-text}" \
+		'matins trace r dies'
+done
 
 step noisy "$script
 command = 'sh'

@@ -436,8 +436,15 @@ cat >wide.toml <<-'END'
 	name = "usual"
 	type = "script"
 	command = "true"
+	[[routines.w.steps]]
+	name = "named"
+	type = "script"
+	command = "true"
+	sandbox = { net = ["127.0.0.1:8765", "api.example.com"] }
 END
 run_matins doctor -c wide.toml w --json
+row "hosts that are named are no loss" protection ok \
+	'^w/named net-off: net: 127\.0\.0\.1:8765, api\.example\.com only$'
 row "what a step gives up" protection warning '^w/wide net-off: absent: .*; so '
 row "with what to do" protection warning '^w/wide proc-hidden: absent'
 file_lacks "a step that gives up nothing has no rows" "$out" 'w/usual n'

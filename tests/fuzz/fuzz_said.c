@@ -21,7 +21,7 @@ static void check_slice(struct str text, struct str part)
 static void check_others(struct str text)
 {
 	struct str line[SAID_LINES], rest = text, one;
-	size_t n = said_last(text, line);
+	size_t n = said_lines(text, line);
 
 	for (size_t i = 0; i < n; i++)
 		check_slice(text, line[i]);

@@ -106,13 +106,13 @@ TEST(said_host, other_words, name_none)
 	names("fetch failed: example.com", NULL);
 }
 
-/* ---- the last lines ---- */
+/* ---- the useful lines ---- */
 
 static void ends(const char *text, const char *lines)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct str line[SAID_LINES];
-	size_t n = said_last(str_of(text), line);
+	size_t n = said_lines(str_of(text), line);
 
 	for (size_t i = 0; i < n; i++)
 		buf_addf(&out, "%s%.*s", i ? "|" : "", STR_ARG(line[i]));
@@ -120,13 +120,15 @@ static void ends(const char *text, const char *lines)
 	buf_release(&out);
 }
 
-TEST(said_last, lines_without_a_cause, are_left_out)
+TEST(said_lines, lines_without_a_cause, are_left_out)
 {
 	ends("", "");
 	ends("\n \n", "");
 	ends("one", "one");
 	ends("***\n^\n", "***");
-	ends("a\nb\nc\nd\n\n", "b|c|d");
+	ends("a\nb\nc\nd\n\n", "a|b|c|d");
+	ends("tar (child): /x: Cannot open\n\na\nb\nc\nd\ne\n",
+	     "tar (child): /x: Cannot open|c|d|e");
 	ends("npm error code ENOENT\nnpm error no such file\n"
 	     "npm error A complete log of this run can be found in: "
 	     "/h/.npm/_logs/x-debug-0.log\n",
