@@ -1129,7 +1129,7 @@ static int finish(struct target *t, int status, struct err *err)
 		status = fail(t, err);
 	if (status == 1)
 		say_details(t);
-	if (t->client && !t->has_hinted)
+	if (t->client && t->request.argv && !t->has_hinted)
 		trace = target_trace(t);
 	/* an answer that was ordered and could not be given is no success */
 	if (status == 0 && t->asks.is_unmet) {
