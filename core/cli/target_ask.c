@@ -260,7 +260,7 @@ void target_hint(struct target *t, struct str said)
 	struct advice_file file;
 
 	if (t->has_hinted || log_level() < LOG_NOTE || !t->client ||
-	    t->loop.signal)
+	    !t->request.argv || t->loop.signal)
 		return;
 	if (said_refusal(said).kind == SAID_DOWNLOAD) {
 		live_clear(&t->live);
