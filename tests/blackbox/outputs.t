@@ -203,9 +203,15 @@ unset LIMIT_S
 sleep 60 <>fifo &
 reader=$!
 dd if=/dev/zero bs=4096 count=16 of=fifo 2>/dev/null # the pipe is full
-"$BIN" exec --report fifo -- true 2>/dev/null &
+# writes PID: it waits in a write, and its program has ended
+writes() {
+	[[ -e w/ended ]] && ! pgrep -P "$1" >/dev/null &&
+		grep -Eq 'pipe_w|poll_sched' "/proc/$1/wchan"
+}
+fresh
+"$BIN" exec --report fifo --write w -- bash -c ': >w/ended' 2>/dev/null &
 writer=$!
-wait_for 15 grep -Eq 'pipe_w|poll_sched' "/proc/$writer/wchan"
+wait_for 15 writes "$writer"
 kill -TERM "$writer"
 wait "$writer"
 is "SIGTERM ends a write to a FIFO that is full" $? 143
