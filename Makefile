@@ -74,7 +74,8 @@ LINK_LIBS ?= $(LIBS)
 SRC := $(filter-out core/main.c gate/gen/%,$(wildcard core/*.c core/*/*.c \
 	core/*/*/*.c gate/*.c gate/*/*.c))
 SRCXX := $(wildcard core/*/*.cpp)
-OBJ := $(SRC:%.c=$(O)/%.o) $(SRCXX:%.cpp=$(O)/%.o)
+# The C++ file takes longest, so it is begun first.
+OBJ := $(SRCXX:%.cpp=$(O)/%.o) $(SRC:%.c=$(O)/%.o)
 LIB := $(O)/libmatins.a
 # Unit tests: one program a room, a room being a folder of tests/unit.
 UNIT_FILES := $(wildcard tests/unit/*/test_*.c)
