@@ -200,7 +200,7 @@ static void close_keys(struct opener *o)
 	}
 }
 
-/* What is written there would count, and nothing would show who wrote it. */
+/* Files written there would count, and nothing would show who wrote them. */
 static bool holds_sealed(const struct opener *o, const char *dir)
 {
 	const struct strlist *sealed = &o->gate->config.sealed;

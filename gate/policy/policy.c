@@ -326,7 +326,7 @@ static void meet_write(const struct strlist *asked,
 	}
 }
 
-/* What lies behind a socket may do anything: both axes must name it. */
+/* A service behind a socket may do anything: both axes must name it. */
 static void meet_unix(const struct gate_leash *leash, struct arena *arena,
 		      struct policy *p)
 {

@@ -30,7 +30,7 @@ static const struct strlist wrappers =
 	STRLIST("builtin", "command", "env", "exec", "ionice", "nice", "nohup",
 		"setsid", "stdbuf", "time", "timeout", "xargs");
 
-/* What the next word is. */
+/* Roles of the next word. */
 enum expects {
 	A_COMMAND,
 	A_WRAPPED, /* a command, behind options of a wrapper */
@@ -422,7 +422,7 @@ static enum expects read_bracket(struct reader *r, enum expects expects)
 	return AN_ARGUMENT;
 }
 
-/* What is expected behind an operator; `in_case` counts open `case`s. */
+/* Role of a word behind an operator; `in_case` counts open `case`s. */
 static enum expects read_operator(struct reader *r, enum expects expects,
 				  unsigned in_case)
 {

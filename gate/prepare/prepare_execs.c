@@ -41,8 +41,8 @@ struct asking {
 };
 
 /*
- * What a recipe brings counts as declared, as interpreters do; under a leash
- * that somebody wrote it must be listed.
+ * Programs of a recipe count as declared, as interpreters do; under a leash
+ * that somebody wrote they must be listed.
  */
 static int allow(const struct prepared *p, const struct asking *a,
 		 const char *resolved, struct err *err)
@@ -164,7 +164,7 @@ static int prepare_exec_rows(struct prepared *p, struct err *err)
 
 /* ---- programs of recipes ---- */
 
-/* Of what a script names, a program that changes users is left out. */
+/* Programs that change users are left out of those that a script names. */
 static void keep_recipe_row(struct prepared *p, struct recipe_used *u,
 			    const struct asking *a)
 {
@@ -178,7 +178,7 @@ static void keep_recipe_row(struct prepared *p, struct recipe_used *u,
 	list_add(&u->started, &p->arena, a->name);
 }
 
-/* What this machine has not is left out, as is what cannot be judged. */
+/* Programs that this machine lacks, or that cannot be judged, are left out. */
 static void add_recipe_row(struct prepared *p, struct recipe_used *u,
 			   const struct asking *a)
 {

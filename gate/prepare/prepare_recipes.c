@@ -38,7 +38,7 @@ static const struct resolved_file *find_file(const struct prepared *p,
 	return NULL;
 }
 
-/* Who passes --executable-path=/usr/bin/chromium asks for chromium. */
+/* An argument --executable-path=/usr/bin/chromium asks for chromium. */
 static bool is_argument(const struct prepared *p, const struct recipe *r)
 {
 	for (size_t i = 1; p->request->argv[0] && p->request->argv[i]; i++) {
