@@ -20,6 +20,7 @@
 #include "core/cli/open.h"
 #include "core/cli/put.h"
 #include "core/config/config_allow.h"
+#include "core/secret/literal.h"
 
 /* ---- which configuration ---- */
 
@@ -99,7 +100,14 @@ static void add_json(struct jw *w, const struct allowance *a)
 	jw_kv_bool(w, "on_terminal", a->by_person);
 	jw_kv_cstr(w, "sha256", a->sha256);
 	jw_kv_cstr(w, "allowed_at", when);
-	jw_kv_list(w, "grants", &a->grants);
+	jw_kv_array(w, "grants");
+	for (size_t i = 0; i < a->grants.n; i++) {
+		AUTO(buf_release) struct buf row = BUF_INIT(BUF_UNBOUNDED);
+
+		literal_mask(str_of(a->grants.item[i]), &row);
+		jw_str(w, buf_str(&row));
+	}
+	jw_end(w);
 	jw_end(w);
 }
 

@@ -20,6 +20,7 @@
 #include "core/base/state_dir.h"
 #include "core/config/keys.h"
 #include "core/config/paths.h"
+#include "core/secret/literal.h"
 
 #define SCHEMA "matins-allowed/1"
 #define SUFFIX ".json"
@@ -465,10 +466,12 @@ static bool has_rows(const struct strlist *grants, const char *word,
 /* One line, whatever characters are in it; max 0: all. */
 static void add_visible(struct buf *out, const char *text, size_t max)
 {
+	AUTO(buf_release) struct buf masked = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf shown = BUF_INIT(BUF_UNBOUNDED);
 
+	literal_mask(str_of(text), &masked);
 	/* cut as it is shown: no character takes more columns than bytes */
-	log_visible(&shown, str_of(text), false);
+	log_visible(&shown, buf_str(&masked), false);
 	buf_add_cut(out, buf_str(&shown), max ? max : shown.n);
 }
 

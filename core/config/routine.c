@@ -368,6 +368,20 @@ static void read_params(const struct reading *r)
 
 /* ---- lists ---- */
 
+/* Arguments can be read by every user of the machine, and are logged. */
+static void warn_literal(const struct reading *r, const struct toml_value *item)
+{
+	struct str token;
+	const char *like = literal_find(item->string, &token);
+
+	if (like)
+		load_warning(r->l, item,
+			     "\"%s\" holds what looks like %s; credentials do "
+			     "not stand in the file: hand it over as a "
+			     "variable, env = { NAME = { env = \"NAME\" } }",
+			     r->k->name, like);
+}
+
 /* The texts of an array of strings; a single string gets a hint. */
 static void read_list(const struct reading *r, const struct toml_value *v,
 		      struct strlist *ret)
@@ -393,6 +407,8 @@ static void read_list(const struct reading *r, const struct toml_value *v,
 
 		if (may_be_empty ? !is_usable(r, item) : !is_filled(r, item))
 			continue;
+		if (may_be_empty)
+			warn_literal(r, item);
 		list.item[list.n] = copy(r->l, item);
 		if (r->as != AS_WRITTEN)
 			expand_later(r, r->as, item->line, item->col,
@@ -595,6 +611,8 @@ static void read_headers(const struct reading *r)
 		const struct toml_member *m = &r->v->table.member[i];
 		const struct toml_value *v = &m->value;
 		struct header *h = &headers->item[headers->n];
+		struct str token;
+		const char *like;
 
 		if (!http_is_token(str_of(m->key))) {
 			load_error(r->l, m,
@@ -610,6 +628,14 @@ static void read_headers(const struct reading *r)
 			h->name = m->key;
 			h->value = copy(r->l, v);
 			h->is_reference = strstr(h->value, "${") != NULL;
+			like = literal_find(v->string, &token);
+			if (like)
+				load_warning(r->l, v,
+					     "header %s looks like %s; "
+					     "credentials do not stand in the "
+					     "file: write ${NAME} in its "
+					     "place, and set that variable",
+					     m->key, like);
 			expand_later(r, r->as, v->line, v->col, &h->value);
 			headers->n++;
 		}

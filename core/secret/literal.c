@@ -10,6 +10,7 @@
 #define JWT_PART_MIN 4
 /* Bytes of a value that are looked at as one token. */
 #define TOKEN_MAX 4096
+#define KEY_BEGIN "PRIVATE KEY-----"
 
 enum at { WORD, END, LAST };
 
@@ -156,52 +157,107 @@ static bool is_jwt(struct str s)
 	return true;
 }
 
-/* "scheme://user:password@": userinfo of RFC 3986, 3.2.1. */
-static bool has_password(struct str s)
+/* Password of "://user:password@", userinfo of RFC 3986, 3.2.1; n = 0: none. */
+static struct str password_at(struct str s)
 {
 	size_t n = 0, colon = 0;
 
 	if (!str_starts(s, "://"))
-		return false;
+		return (struct str){NULL, 0};
 	for (n = 3; n < s.n && s.p[n] && !strchr("/?# \"'", s.p[n]); n++) {
+		if (s.p[n] == '@' && colon)
+			return (struct str){s.p + colon + 1, n - colon - 1};
 		if (s.p[n] == '@')
-			return colon && n > colon + 1;
+			break;
 		if (s.p[n] == ':' && !colon)
 			colon = n;
 	}
-	return false;
+	return (struct str){NULL, 0};
 }
 
-/* Form of what begins here, at the beginning of a word; or NULL. */
-static const char *form_at(struct str s)
+/* Lines of Base64 behind the first line of a private key. */
+static struct str key_at(struct str s)
+{
+	size_t n = 0;
+
+	if (!str_starts(s, KEY_BEGIN))
+		return (struct str){NULL, 0};
+	s = skip(s, strlen(KEY_BEGIN));
+	while (n < s.n &&
+	       (is_alnum(s.p[n]) || (s.p[n] && strchr("+/=\r\n", s.p[n]))))
+		n++;
+	return (struct str){s.p, n};
+}
+
+/* Form of the token that begins here, at the beginning of a word; or NULL. */
+static const char *form_at(struct str s, struct str *ret)
 {
 	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
 		size_t n = strlen(forms[i].prefix);
 
-		if (str_starts(s, forms[i].prefix) &&
-		    token_length(skip(s, n)) >= forms[i].n)
+		if (!str_starts(s, forms[i].prefix))
+			continue;
+		*ret = (struct str){s.p + n, token_length(skip(s, n))};
+		if (ret->n >= forms[i].n)
 			return forms[i].what;
 	}
+	*ret = (struct str){s.p, token_length(s)};
 	return is_jwt(s) ? "a JSON Web Token" : NULL;
+}
+
+const char *literal_find(struct str text, struct str *ret)
+{
+	for (size_t i = 0; i < text.n; i++) {
+		struct str rest = skip(text, i);
+		const char *what = NULL;
+
+		if (!i || !is_token_char(text.p[i - 1]))
+			what = form_at(rest, ret);
+		if (what)
+			return what;
+		*ret = key_at(rest);
+		if (ret->p)
+			return "a private key";
+		*ret = password_at(rest);
+		if (ret->n)
+			return "a URL with a password";
+	}
+	return NULL;
 }
 
 const char *literal_looks_like(const char *name, struct str value)
 {
-	if (!value.n)
-		return NULL;
-	for (size_t i = 0; i < value.n; i++) {
-		struct str rest = skip(value, i);
-		const char *what = NULL;
+	struct str token;
+	const char *what = literal_find(value, &token);
 
-		if (!i || !is_token_char(value.p[i - 1]))
-			what = form_at(rest);
-		if (str_starts(rest, "PRIVATE KEY-----"))
-			what = "a private key";
-		if (has_password(rest))
-			what = "a URL with a password";
-		if (what)
-			return what;
-	}
+	if (what || !value.n)
+		return what;
 	return name_is_secret(str_of(name), value) ? "a credential by its name"
 						   : NULL;
+}
+
+/* Could a shell take part of it for a command? */
+static bool is_code(struct str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (!s.p[i] || strchr("$`;&|()<>{}\\\t", s.p[i]))
+			return true;
+	return false;
+}
+
+void literal_mask(struct str text, struct buf *out)
+{
+	struct str token;
+
+	while (literal_find(text, &token)) {
+		size_t n = (size_t)(token.p - text.p);
+
+		buf_add(out, text.p, n);
+		if (is_code(token))
+			buf_add_str(out, token);
+		else
+			buf_adds(out, "***");
+		text = skip(text, n + token.n);
+	}
+	buf_add_str(out, text);
 }

@@ -9,6 +9,7 @@
 #define CORE_SECRET_LITERAL_H
 
 #include "core/base/attr.h"
+#include "core/base/buf.h"
 #include "core/base/str.h"
 
 /*
@@ -19,5 +20,18 @@
  *	    GitHub". The value is in no result
  */
 const char *literal_looks_like(const char *name, struct str value) MUST_USE;
+/*
+ * Find the first token by its form alone.
+ * ret      the bytes to hide, in `text`: without a prefix that many tokens
+ *	    share; may be empty behind the first line of a private key
+ * returns  as above; NULL: none, and *ret means nothing
+ */
+const char *literal_find(struct str text, struct str *ret) MUST_USE;
+/*
+ * Append a text in which *** stands for each token that literal_find() finds.
+ * Bytes that a shell could take for a command stay: the text is what a person
+ * allows.
+ */
+void literal_mask(struct str text, struct buf *out);
 
 #endif

@@ -90,6 +90,42 @@ json_is "--lax: values that look like credentials are scrubbed and left out" \
 	step_results[0].run.env.API_TOKEN absent \
 	step_results[0].run.env.HIDDEN absent
 
+# ---- tokens in arguments and headers ----
+
+mkdir tokens
+cat >tokens/matins.toml <<-'END'
+	[servers.u]
+	url = "https://mcp.example.com/mcp"
+	headers = { Authorization = "Bearer abcdefghijklmnop", X-Plain = "no token" }
+	[[routines.r.steps]]
+	name = "a"
+	type = "script"
+	command = "sh"
+	args = ["-c", "API_KEY=ghp_abcdefghijklmnop; echo plain"]
+END
+run_matins check tokens/matins.toml
+exit_is "tokens: a warning is no error" 0
+err_like "a token in an argument is warned of" \
+	':8:15: warning: "args" holds what looks like a token of GitHub; .*env = \{ NAME = \{ env = "NAME" \} \}'
+err_like "a token in a header is warned of" \
+	':3:29: warning: header Authorization looks like a bearer token'
+err_unlike "a plain header is not" X-Plain
+run_matins run -c tokens/matins.toml r
+exit_is "tokens: the step runs" 0
+err_like "each run warns" 'warning: .*"args" holds'
+file_lacks "no warning has the token" "$err" ghp_abc
+run_matins allow tokens
+err_like "allow: the token is masked" 'API_KEY=ghp_\*\*\*; echo plain'
+file_lacks "allow: the token is not shown" "$err" ghp_abc
+sed -i 's/echo plain/echo other/' tokens/matins.toml
+cd tokens || exit 1
+run_program /dev/null env -u MATINS_ALLOW "$BIN" run r
+cd .. || exit 1
+err_like "what has changed is masked, too" 'API_KEY=ghp_\*\*\*; echo other'
+file_lacks "what has changed: the token is not shown" "$err" ghp_abc
+run_matins allow --list --json
+file_lacks "allow --list: the token is not shown" "$out" ghp_abc
+
 # ---- what is not replaced ----
 
 sed 's|^env = .*|env = { A = "${HOME}/x", B = "~/y", C = "$input.z", KEYBOARD = "de" }|' \

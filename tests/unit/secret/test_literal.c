@@ -13,6 +13,14 @@ static int read_literal(struct value_row *r)
 	return 0;
 }
 
-static const struct value_reader READERS[] = {{"literal", read_literal}};
+/* mask TEXT */
+static int read_mask(struct value_row *r)
+{
+	literal_mask(value_bytes(r, r->part[0]), &r->out);
+	return 0;
+}
+
+static const struct value_reader READERS[] = {{"literal", read_literal},
+					      {"mask", read_mask}};
 
 TEST_VALUES(READERS, "tests/unit/secret/values/literals.transcript");
