@@ -599,6 +599,27 @@ static void read_calls(const struct reading *r)
 
 /* ---- headers and credentials: tables whose keys are free ---- */
 
+/* A variable within the value: its name says nothing of the rest. */
+static void check_header(struct loader *l, const struct toml_member *m,
+			 bool is_reference)
+{
+	struct str ignored;
+	const char *like =
+		is_reference ? literal_find(m->value.string, &ignored)
+			     : literal_looks_like(m->key, m->value.string);
+
+	if (like)
+		load_unknown(
+			l, &m->value,
+			"header %s looks like %s; credentials do not "
+			"stand in the file: write \"${NAME}\" in its place "
+			"and set that variable, or token = { env = "
+			"\"NAME\" } (a bearer token) or api_key = { file "
+			"= \"~/path\" } beside the url%s",
+			m->key, like,
+			l->lax ? "" : " (--lax takes it as it is)");
+}
+
 /* Values of headers are never shown: they may be credentials. */
 static void read_headers(const struct reading *r)
 {
@@ -611,8 +632,6 @@ static void read_headers(const struct reading *r)
 		const struct toml_member *m = &r->v->table.member[i];
 		const struct toml_value *v = &m->value;
 		struct header *h = &headers->item[headers->n];
-		struct str token;
-		const char *like;
 
 		if (!http_is_token(str_of(m->key))) {
 			load_error(r->l, m,
@@ -628,14 +647,7 @@ static void read_headers(const struct reading *r)
 			h->name = m->key;
 			h->value = copy(r->l, v);
 			h->is_reference = strstr(h->value, "${") != NULL;
-			like = literal_find(v->string, &token);
-			if (like)
-				load_warning(r->l, v,
-					     "header %s looks like %s; "
-					     "credentials do not stand in the "
-					     "file: write ${NAME} in its "
-					     "place, and set that variable",
-					     m->key, like);
+			check_header(r->l, m, h->is_reference);
 			expand_later(r, r->as, v->line, v->col, &h->value);
 			headers->n++;
 		}

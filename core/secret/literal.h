@@ -13,11 +13,10 @@
 #include "core/base/str.h"
 
 /*
- * name     of a variable; words end at characters that are no letters or
- *	    digits, and at an upper-case letter behind a lower-case one
- * returns  NULL: a plain value; or static words that finish the sentence
- *	    "NAME looks like …": "a credential by its name", "a token of
- *	    GitHub". The value is in no result
+ * name     of a variable or header; words end at characters that are no letters
+ *or digits, and at an upper-case letter behind a lower-case one returns  NULL:
+ *a plain value; or static words that finish the sentence "NAME looks like …":
+ *"a credential by its name", "a token of GitHub". The value is in no result
  */
 const char *literal_looks_like(const char *name, struct str value) MUST_USE;
 /*
