@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
+#include "core/base/jw.h"
 #include "core/base/limits.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
@@ -19,6 +20,7 @@
 #include "core/config/config_check.h"
 #include "core/config/paths.h"
 #include "core/config/references.h"
+#include "core/secret/secret.h"
 #include "core/toml/toml.h"
 
 /*
@@ -534,6 +536,61 @@ static void check_grant(struct expander *x, const char *path)
 			     path, quoted(&x->file->arena, path));
 }
 
+static bool is_there(struct arena *arena, struct str dir, const char *name)
+{
+	struct stat st;
+	const char *path =
+		arena_printf(arena, "%.*s/%s", (int)dir.n, dir.p, name);
+
+	return dir.n && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	       access(path, X_OK) == 0;
+}
+
+static bool is_program(struct expander *x, const char *name)
+{
+	struct arena *arena = &x->file->arena;
+	const char *path = env_text("PATH");
+	struct str rest = str_of(path ? path : "");
+
+	if (strchr(name, '/'))
+		return is_there(arena, str_of("/"),
+				path_resolve(name, x->file->config.dir, arena));
+	while (rest.n)
+		if (is_there(arena, str_cut(&rest, ':'), name))
+			return true;
+	return false;
+}
+
+/* A line of words, as for a shell, in the place of a program. */
+static void check_program(struct expander *x, struct str text)
+{
+	AUTO(buf_release) struct buf args = BUF_INIT(BUF_UNBOUNDED);
+	struct arena *arena = &x->file->arena;
+	const char *name = arena_strndup(arena, text.p, text.n);
+	struct strlist words;
+	struct err ignored = ERR_INIT;
+
+	if (text.n == strcspn(name, " \t") || is_program(x, name) ||
+	    secret_split_words(text, arena, &words, &ignored) < 0 ||
+	    words.n < 2 || !is_program(x, words.item[0]))
+		return;
+	jw_quote(&args, str_of(words.item[1]));
+	for (size_t i = 2; i < words.n; i++) {
+		buf_adds(&args, ", ");
+		jw_quote(&args, str_of(words.item[i]));
+	}
+	if (strcmp(x->e->key, "command") == 0)
+		expand_error(x,
+			     "\"command\" is one program; write command = "
+			     "\"%s\", args = [%s]",
+			     words.item[0], buf_cstr(&args));
+	else
+		expand_error(x,
+			     "a program of \"%s\" stands without arguments; "
+			     "write \"%s\"",
+			     x->e->key, words.item[0]);
+}
+
 static void finish_expansion(struct expander *x, const struct buf *text)
 {
 	const struct expansion *e = x->e;
@@ -550,6 +607,7 @@ static void finish_expansion(struct expander *x, const struct buf *text)
 			check_grant(x, *e->slot);
 		break;
 	case EXPAND_PROGRAM:
+		check_program(x, s);
 		*e->slot = path_program(arena_strndup(arena, s.p, s.n), folder,
 					arena);
 		break;

@@ -388,6 +388,27 @@ static const char *search_path(const char *name, const char *path,
 	return found;
 }
 
+/*
+ * Refuse "ls -la": its first word is a program, and all of it names no file.
+ * Callers may have put their folder before a line with a slash.
+ */
+static int refuse_line(const char *name, const char *path, struct arena *arena,
+		       struct err *err)
+{
+	struct str rest = str_of(name), word = str_cut(&rest, ' ');
+	const char *first = arena_strndup(arena, word.p, word.n);
+	const char *base = resolve_basename(first);
+
+	if (!rest.n || access(name, F_OK) == 0 ||
+	    ((base == first || access(first, X_OK) != 0) &&
+	     !search_path(base, path, arena)))
+		return 0;
+	return err_set(err, ERR_NOT_FOUND,
+		       "\"%s\" is a line of words, not a program; leave out "
+		       "its quotes",
+		       name + (base - first));
+}
+
 static int find_file(const char *name, const char *path, struct arena *arena,
 		     const char **ret, struct err *err)
 {
@@ -400,6 +421,8 @@ static int find_file(const char *name, const char *path, struct arena *arena,
 		path = "/usr/local/bin:/usr/bin:/bin";
 	if (!*name)
 		return err_set(err, ERR_NOT_FOUND, "the program has no name");
+	if (refuse_line(name, path, arena, err) < 0)
+		return -1;
 	if (name[0] == '/') {
 		*ret = arena_strdup(arena, name);
 		return 0;

@@ -379,4 +379,30 @@ err_like "an empty configuration gives a warning" \
 printf '[servers.db]\ncommand = "true"\n' >empty.toml
 run_matins check empty.toml
 err_unlike "a server alone is enough" 'warning'
+
+# ---- a line of words in the place of a program ----
+
+mkdir -p lines && cp /bin/true 'lines/two words'
+cat >lines/matins.toml <<-'END'
+	[[routines.r.steps]]
+	name = "a"
+	type = "script"
+	command = "ls -la 'my docs'"
+	[[routines.r.steps]]
+	name = "b"
+	type = "script"
+	command = "./two words"
+	sandbox.exec = ["ls -la"]
+	[[routines.r.steps]]
+	name = "c"
+	type = "script"
+	command = "no-such-program -x"
+END
+run_matins check lines/matins.toml
+exit_is "a line of words as the command: exit status 1" 1
+err_like "the message has command and args" \
+	':4:11: "command" is one program; write command = "ls", args = \["-la", "my docs"\]'
+err_like "a row of exec has no arguments" \
+	':9:17: a program of "exec" stands without arguments; write "ls"'
+err_unlike "neither a file with a blank, nor an unknown program" ':(8|13):'
 done_testing

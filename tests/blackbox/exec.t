@@ -12,6 +12,15 @@ exit_is "killed by a signal: 128+n" 139
 run_matins exec -- no-such-program-anywhere
 exit_is "a program that is not found ends with 127" 127
 err_like "the message names the program that is not found" 'no-such-program-anywhere'
+for line in "ls -la" "/bin/ls -la" "ls @scope/name"; do
+	run_matins exec -- "$line"
+	exit_is "a line of words as the program ends with 127 ($line)" 127
+	err_like "the message says so ($line)" \
+		'"ls .*" is a line of words, not a program; leave out its quotes'
+done
+cp /bin/true 'two words'
+run_matins exec -- './two words'
+exit_is "a program whose name has a blank runs" 0
 echo text >plain
 run_matins exec -- ./plain
 exit_is "a file that is no program ends with 126" 126
