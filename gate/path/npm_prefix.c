@@ -101,19 +101,6 @@ static const char *setting_in(const char *file, const char *key,
 	return value ? expand(value, home, arena) : NULL;
 }
 
-/* The file of a program in PATH, links followed; NULL: there is none. */
-static const char *file_of(const char *name, struct arena *arena)
-{
-	struct resolved r = RESOLVED_INIT;
-	struct err ignored = ERR_INIT;
-	const char *path = NULL;
-
-	if (resolve_program(name, NULL, arena, &r, &ignored) == 0)
-		path = r.file[0].path;
-	resolved_release(&r);
-	return path;
-}
-
 /* The folder two levels above a file. */
 static const char *two_above(const char *path, struct arena *arena)
 {
@@ -148,14 +135,14 @@ const char *npm_prefix(const char *const *env, const char *home,
 	if (found)
 		return found;
 	base = variable_in(own, "PREFIX");
-	node = base ? NULL : file_of("node", arena);
+	node = base ? NULL : resolve_in_own_path("node", arena);
 	if (node)
 		base = two_above(node, arena);
 	file = variable_in(own, "npm_config_globalconfig");
 	if (!file && base)
 		file = arena_printf(arena, "%s/etc/npmrc", base);
 	found = setting_in(file, "prefix", home, arena);
-	npm = found ? NULL : file_of("npm", arena);
+	npm = found ? NULL : resolve_in_own_path("npm", arena);
 	if (npm)
 		found = setting_in(
 			arena_printf(arena, "%s/npmrc", two_above(npm, arena)),

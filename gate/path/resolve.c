@@ -720,16 +720,23 @@ int resolve_program(const char *name, const char *path, struct arena *arena,
 	return 0;
 }
 
-bool resolve_in_path(const char *path, const char *real, struct arena *arena)
+const char *resolve_in_own_path(const char *name, struct arena *arena)
 {
 	struct resolved r = RESOLVED_INIT;
 	struct err ignored = ERR_INIT;
-	bool is_found = resolve_program(resolve_basename(path), NULL, arena, &r,
-					&ignored) == 0 &&
-			strcmp(r.file[0].path, real) == 0;
+	const char *path = NULL;
 
+	if (resolve_program(name, NULL, arena, &r, &ignored) == 0)
+		path = r.file[0].path;
 	resolved_release(&r);
-	return is_found;
+	return path;
+}
+
+bool resolve_in_path(const char *path, const char *real, struct arena *arena)
+{
+	const char *file = resolve_in_own_path(resolve_basename(path), arena);
+
+	return file && strcmp(file, real) == 0;
 }
 
 void resolved_release(struct resolved *r)

@@ -102,6 +102,8 @@ const char *resolve_basename(const char *path) MUST_USE;
 const char *resolve_dirname(const char *path, struct arena *arena) MUST_USE;
 /* Resolve all links of a path; NULL and errno when it leads nowhere. */
 const char *resolve_links(const char *path, struct arena *arena) MUST_USE;
+/* The file of a program in our own PATH; NULL: none that may be run. */
+const char *resolve_in_own_path(const char *name, struct arena *arena) MUST_USE;
 /*
  * Does PATH lead from the last part of `path` to the file `real`? Then the
  * bare name is enough in `exec`.

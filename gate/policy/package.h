@@ -63,24 +63,6 @@ bool package_version_fits(const struct package_asked *asked,
 bool package_is_tag(const struct package_asked *asked,
 		    const struct package_spec *spec) MUST_USE;
 
-/* ---- what is installed ---- */
-
-struct package_search {
-	const struct package_asked *asked;
-	const char *cwd;	     /* absolute, or NULL */
-	const char *home;	     /* of the user, or NULL */
-	const struct strlist *homes; /* likewise, all, without links */
-	const char *const *env;	     /* declared, ends in NULL; may be NULL */
-};
-
-struct package_found {
-	struct strlist argv; /* up to the program: [node, /…/index.js] */
-	const char *title;   /* "name 1.2.3" */
-	const char *modules; /* node_modules with a link to the package, which
-				lies elsewhere; or NULL */
-	const char *instead; /* nothing was found but this, "name 1.0.0" */
-};
-
 /* ---- package.json ---- */
 
 struct package_bin {

@@ -17,6 +17,9 @@
  * alone can understand; and where the policy grants it a network and programs
  * to start, one for a package that is missing.
  *
+ * Packages of npm are found in the project itself, in node_modules/.bin and
+ * node_modules from the working directory up, in npm's prefix, and among what
+ * npx fetched before; those of Python in the environments of uv and pipx.
  * gate/path/package_file.h says which folders and files are trusted.
  *
  * errors  ERR_NOT_FOUND  not installed, or in another version, with what to do

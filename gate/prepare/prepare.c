@@ -61,16 +61,8 @@ struct gate_hash {
 /* Find the file of a rule; a rule for a missing program means nothing. */
 static const char *rule_path(struct prepared *p, const char *name)
 {
-	struct resolved r = RESOLVED_INIT;
-	struct err ignored = ERR_INIT;
-	const char *path = NULL;
-
-	if (strchr(name, '/'))
-		return resolve_links(name, &p->arena);
-	if (resolve_program(name, NULL, &p->arena, &r, &ignored) == 0)
-		path = r.file[0].path;
-	resolved_release(&r);
-	return path;
+	return strchr(name, '/') ? resolve_links(name, &p->arena)
+				 : resolve_in_own_path(name, &p->arena);
 }
 
 /* ---- interpreters of scripts ---- */
