@@ -25,7 +25,6 @@
 #include "gate/child/pass.h"
 #include "gate/gate.h"
 #include "gate/proxy/proxy_confine.h"
-#include "gate/proxy/proxy_dns.h"
 #include "gate/proxy/proxy_packets.h"
 #include "gate/proxy/proxy_pipe.h"
 #include "gate/proxy/proxy_plan.h"

@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 
 #include "core/base/buf.h"
-#include "gate/proxy/proxy_dns.h"
 #include "gate/proxy/proxy_plan.h"
+#include "gate/proxy/proxy_resolve.h"
 
 /* Packets of one turn; a child that floods waits for the next. */
 #define TURN 256

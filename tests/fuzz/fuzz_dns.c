@@ -4,7 +4,6 @@
  * for each packet, and names in denials are hosts or "?".
  */
 #include "core/base/mem.h"
-#include "gate/proxy/proxy_dns.h"
 #include "gate/proxy/proxy_resolve.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

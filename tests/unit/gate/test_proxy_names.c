@@ -10,7 +10,6 @@
 #include "tests/unit/test.h"
 
 #include "core/base/mem.h"
-#include "gate/proxy/proxy_dns.h"
 #include "gate/proxy/proxy_plan.h"
 #include "gate/proxy/proxy_resolve.h"
 #include "tests/unit/values.h"
