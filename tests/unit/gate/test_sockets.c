@@ -14,7 +14,6 @@
 
 #include "core/base/fd.h"
 #include "gate/build/seccomp.h"
-#include "gate/watch/own_sockets.h"
 #include "gate/watch/watch.h"
 #include "tests/unit/gate/bpf.h"
 
