@@ -99,8 +99,9 @@ static struct str first_text(struct str value, struct arena *arena)
 		found = scan_get(value, names[i], &member) &&
 			scan_string(member, &text);
 	n = text.n;
+	/* a person should see what a machine gets */
 	return found ? (struct str){arena_adopt(arena, buf_steal(&text)), n}
-		     : (struct str){NULL, 0};
+		     : value;
 }
 
 static struct judgement judge_json(bool is_harness, struct str out,

@@ -26,7 +26,7 @@ struct judgement {
  *	       response around one. Nothing is repaired
  * script      trimmed it is the body, {"exit_code":N} the data; N is null
  *	       when a signal ended the program
- * harness     one JSON value is the data
+ * harness     one JSON value is the data; its text, or all of it, the body
  */
 enum judge_mode { JUDGE_mcp_client, JUDGE_script, JUDGE_harness };
 

@@ -253,7 +253,13 @@ harness '{"output":"o","summary":7}'
 json_is "harness: the first that is a string" step_results[0].output o
 harness '"just a string"'
 json_is "harness: any JSON value is data" step_results[0].state ok \
+	step_results[0].output 'just a string' \
 	step_results[0].data '"just a string"'
+harness ' {"city":"Rome","celsius":21} '
+json_is "harness: without a text the body is the value" \
+	step_results[0].output '{"city":"Rome","celsius":21}'
+harness '{"text":"","n":1}'
+json_is "harness: an empty text is the body" step_results[0].output ''
 harness '{} {}'
 json_is "harness: two JSON values are no result" step_results[0].reason not_json
 
