@@ -212,6 +212,25 @@ static bool has_failed(const struct step_run *s)
 	       s->result.reason != REASON_CANCELLED;
 }
 
+/* Lines of stderr that --verbose shows of a step, whatever became of it. */
+#define VERBOSE_LINES 20
+
+static void log_stderr(const struct step_run *s, struct str tail)
+{
+	size_t from = tail.n, n = 0;
+
+	while (from && n < VERBOSE_LINES)
+		n += tail.p[--from] == '\n' && from + 1 < tail.n;
+	tail = (struct str){tail.p + from, tail.n - from};
+	while (tail.n) {
+		struct str line = str_trim(str_cut(&tail, '\n'));
+
+		if (line.n)
+			log_debug("%s: stderr: %.*s", s->result.name,
+				  STR_ARG(str_first(line, LIMIT_NOISE_LINE)));
+	}
+}
+
 /*
  * Keep the first and the last useful lines of stderr, where programs say why.
  *
@@ -228,7 +247,8 @@ static void keep_said(struct step_run *s, struct str err_tail,
 	if (err_tail.n >= s->plan->step->stderr_max && at < err_tail.n)
 		err_tail = (struct str){err_tail.p + at, err_tail.n - at};
 	n = has_failed(s) ? said_lines(err_tail, line) : 0;
-
+	if (log_level() == LOG_DEBUG)
+		log_stderr(s, err_tail);
 	for (size_t i = 0; i < n; i++) {
 		buf_adds(&out, i ? "\n" : "");
 		buf_add_cut(&out, line[i], LIMIT_NOISE_LINE);

@@ -110,6 +110,25 @@ err_like "a credential program that fails: why is said" \
 	'its stderr ends with'
 file_lacks "a credential is in no report" "$out" the-same-value
 
+# ---- stderr of a step that is ok ----
+
+cat >e.toml <<-'END'
+	[[routines.e.steps]]
+	name = "a"
+	type = "script"
+	command = "sh"
+	args = ["-c", "echo $MARK one >&2; printf two >&2; echo fine"]
+	env = { MARK = { env = "SAME" } }
+END
+run_matins run -c e.toml e
+err_unlike "stderr of a step that is ok is not said" 'one|two'
+run_matins run -c e.toml e -v
+out_like "-v: the step is ok" '1 ok'
+err_like "-v says each line of its stderr" \
+	'^matins: debug: a: stderr: \*\*\* one$'
+err_like "-v says a last line without an end" \
+	'^matins: debug: a: stderr: two$'
+
 # ---- what is kept ----
 
 cat >k.toml <<-'END'
