@@ -799,19 +799,49 @@ int gate_policy_check(const struct gate_policy *p, struct err *err)
 
 /* ---- the gate ---- */
 
-/* Resolve the links of a path, as far as it exists. */
-static const char *resolve_existing(const char *path, struct arena *arena)
-{
-	for (size_t n = strlen(path); n > 1; n--) {
-		const char *real;
+/* Path without links, as far as it exists; many lie in one folder. */
+struct real_path {
+	const struct real_path *next;
+	const char *path, *real; /* "" is "/" */
+	bool is_missing;	 /* leads nowhere */
+};
 
-		if (path[n] && path[n] != '/')
-			continue;
-		real = resolve_links(arena_strndup(arena, path, n), arena);
-		if (real)
-			return arena_printf(arena, "%s%s", real, path + n);
+/* Find or look up the first `n` bytes of an absolute path. */
+static const struct real_path *real_of(struct gate *g,
+				       const struct real_path **known,
+				       const char *path, size_t n)
+{
+	const struct real_path *k;
+	struct real_path *r;
+	const char *slash, *real;
+	bool is_plain;
+	char byte;
+
+	for (k = *known; k; k = k->next)
+		if (strncmp(k->path, path, n) == 0 && !k->path[n])
+			return k;
+	r = ARENA_NEW(&g->arena, struct real_path);
+	r->path = r->real = arena_strndup(&g->arena, path, n);
+	slash = strrchr(r->path, '/');
+	if (slash) {
+		k = real_of(g, known, path, (size_t)(slash - r->path));
+		r->real = arena_printf(&g->arena, "%s%s", k->real, slash);
+		r->is_missing = k->is_missing;
+		is_plain = strcmp(slash, "/") != 0 &&
+			   strcmp(slash, "/.") != 0 &&
+			   strcmp(slash, "/..") != 0;
+		if (!r->is_missing && is_plain &&
+		    readlink(r->real, &byte, 1) < 0) {
+			r->is_missing = errno != EINVAL;
+		} else if (!r->is_missing) {
+			real = resolve_links(r->path, &g->arena);
+			r->is_missing = !real;
+			r->real = real ? real : r->real;
+		}
 	}
-	return path;
+	r->next = *known;
+	*known = r;
+	return r;
 }
 
 /*
@@ -820,13 +850,14 @@ static const char *resolve_existing(const char *path, struct arena *arena)
  *
  * keep  keep the paths as they are named, too
  */
-static void resolve_list(struct gate *g, struct strlist *list, bool keep)
+static void resolve_list(struct gate *g, const struct real_path **known,
+			 struct strlist *list, bool keep)
 {
 	struct strlist all = {NULL, 0};
 
 	for (size_t i = 0; i < list->n; i++) {
 		const char *path = list->item[i];
-		const char *real = resolve_existing(path, &g->arena);
+		const char *real = real_of(g, known, path, strlen(path))->real;
 
 		if (keep)
 			list_add(&all, &g->arena, path);
@@ -858,6 +889,7 @@ static int check_filter(struct err *err)
 int gate_new(const struct gate_config *config, struct gate **ret_gate,
 	     struct err *err)
 {
+	const struct real_path *known = NULL;
 	struct gate *g;
 
 	if (check_filter(err) < 0)
@@ -878,10 +910,10 @@ int gate_new(const struct gate_config *config, struct gate **ret_gate,
 		return -1;
 	}
 	places_find(g);
-	resolve_list(g, &g->config.protect, true);
-	resolve_list(g, &g->config.absent, true);
-	resolve_list(g, &g->config.hide, false);
-	resolve_list(g, &g->config.written, false);
+	resolve_list(g, &known, &g->config.protect, true);
+	resolve_list(g, &known, &g->config.absent, true);
+	resolve_list(g, &known, &g->config.hide, false);
+	resolve_list(g, &known, &g->config.written, false);
 	if (g->landlock_abi < 1)
 		gate_probe(g);
 	if (g->landlock_abi < 1 && !g->ns.available) {
