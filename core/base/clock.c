@@ -3,6 +3,10 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "core/base/date.h"
+
+#define DAY_MS INT64_C(86400000)
+
 static uint64_t system_now(UNUSED struct clock *c)
 {
 	struct timespec ts;
@@ -26,14 +30,16 @@ struct clock *clock_system(void)
 	return &c;
 }
 
+/* No gmtime(): that reads the time zone first. */
 void clock_format(int64_t wall_ns, char out[CLOCK_TEXT_BYTES])
 {
-	time_t s = (time_t)(wall_ns / (int64_t)NS_PER_S);
-	unsigned ms = (unsigned)(wall_ns % (int64_t)NS_PER_S / 1000000);
-	struct tm tm;
-	size_t n;
+	int64_t ms = wall_ns / (int64_t)NS_PER_MS;
+	int64_t days = ms / DAY_MS - (ms % DAY_MS < 0);
+	unsigned left = (unsigned)(ms - days * DAY_MS);
+	char date[DATE_TEXT_BYTES];
 
-	gmtime_r(&s, &tm);
-	n = strftime(out, CLOCK_TEXT_BYTES, "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(out + n, CLOCK_TEXT_BYTES - n, ".%03uZ", ms % 1000);
+	date_format((int32_t)days, date);
+	snprintf(out, CLOCK_TEXT_BYTES, "%sT%02u:%02u:%02u.%03uZ", date,
+		 left / 3600000 % 24, left / 60000 % 60, left / 1000 % 60,
+		 left % 1000);
 }

@@ -132,7 +132,7 @@ static int read_path(const char *path, int flags, bool is_any, struct buf *out,
 	AUTO(fd_closep) int fd = fd_open(path, O_RDONLY | flags, 0);
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0 || (!is_any && fstat(fd, &st) < 0))
 		return err_sys(err, errno, "%s", path);
 	if (!is_any && !S_ISREG(st.st_mode))
 		return err_set(err, ERR_SYS, "%s: not a regular file", path);

@@ -13,20 +13,25 @@
 #include "core/base/fd.h"
 #include "core/base/mem.h"
 #include "core/base/place.h"
+#include "core/base/user.h"
 #include "core/secret/secret.h"
 
-/* Asked for some ten times a start, and read from /etc/passwd once. */
+/* Asked for some ten times a start, and looked up once; the C library is only
+   asked for a user who is not in the file, since it opens a dozen others. */
 static const char *passwd_home(void)
 {
 	static bool is_known;
 	static char *home;
 	const struct passwd *pw;
+	struct user user;
 
-	if (!is_known) {
+	if (!is_known && user_find(NULL, geteuid(), &user)) {
+		home = mem_printf("%.*s", STR_ARG(user.home));
+	} else if (!is_known) {
 		pw = getpwuid(geteuid());
 		home = pw ? mem_strdup(pw->pw_dir) : NULL;
-		is_known = true;
 	}
+	is_known = true;
 	return home;
 }
 

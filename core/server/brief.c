@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/date.h"
 #include "core/base/fd.h"
-#include "core/server/date.h"
 
 const struct tool brief_tools[] = {
 #define TOOL(name, title, description) \

@@ -1,8 +1,8 @@
 #include "core/server/brief.h"
 
+#include "core/base/date.h"
 #include "core/base/limits.h"
 #include "core/base/scan.h"
-#include "core/server/date.h"
 
 #define DEFAULT_FILE "~/deadlines.txt"
 /* Wrong lines that are shown one by one. */

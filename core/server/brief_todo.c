@@ -2,9 +2,9 @@
 
 #include <ctype.h>
 
+#include "core/base/date.h"
 #include "core/base/limits.h"
 #include "core/base/scan.h"
-#include "core/server/date.h"
 
 #define DEFAULT_FILE "~/todo.txt"
 /* Items in the text for people; all are in the structured result. */

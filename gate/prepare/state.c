@@ -1,6 +1,5 @@
 #include "gate/prepare/state.h"
 
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/place.h"
+#include "core/base/user.h"
 #include "gate/path/resolve.h"
 #include "gate/policy/allow.h"
 #include "gate/prepare/prepared.h"
@@ -37,27 +37,19 @@ void gate_keep_facts(struct gate *g, const struct gate_fact *from,
 
 #define NOBODY 65534
 
-/* Read the file itself, as the child will: no plugins, no network. */
 static bool find_user(const char *name, uid_t uid, struct arena *arena,
 		      struct identity *ret)
 {
-	FILE *f = fopen("/etc/passwd", "re");
-	const struct passwd *pw;
-	bool found = false;
+	struct user u;
 
-	while (f && !found && (pw = fgetpwent(f))) {
-		found = name ? strcmp(pw->pw_name, name) == 0
-			     : pw->pw_uid == uid;
-		if (found)
-			*ret = (struct identity){
-				.name = arena_strdup(arena, pw->pw_name),
-				.home = arena_strdup(arena, pw->pw_dir),
-				.uid = pw->pw_uid,
-				.gid = pw->pw_gid};
-	}
-	if (f)
-		fclose(f);
-	return found;
+	if (!user_find(name, uid, &u))
+		return false;
+	*ret = (struct identity){
+		.name = arena_strndup(arena, u.name.p, u.name.n),
+		.home = arena_strndup(arena, u.home.p, u.home.n),
+		.uid = u.uid,
+		.gid = u.gid};
+	return true;
 }
 
 static struct identity self(struct gate *g)

@@ -1,7 +1,7 @@
 #include "tests/unit/test.h"
 
+#include "core/base/date.h"
 #include "core/server/brief.h"
-#include "core/server/date.h"
 
 static int32_t days_of(const char *text)
 {

@@ -1,4 +1,4 @@
-#include "core/server/date.h"
+#include "core/base/date.h"
 
 #include <stdio.h>
 

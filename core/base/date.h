@@ -2,8 +2,8 @@
  * Calendar dates as days, for people's due dates. Proleptic Gregorian
  * calendar, years 0001 to 9999; no time of day.
  */
-#ifndef CORE_SERVER_DATE_H
-#define CORE_SERVER_DATE_H
+#ifndef CORE_BASE_DATE_H
+#define CORE_BASE_DATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
