@@ -205,7 +205,8 @@ THIRTY := build/thirty/.installed
 SRT := build/srt/.installed
 ORDINARY := build/ordinary/ordinary-go build/ordinary/ordinary-rust
 picked = $(if $(T),$(foreach f,$(1),$(if $(findstring $(T),$(f)),$(f))),$(1))
-# Sub-makes share our job server; without one they get all processors.
+# Sub-makes share our job server, which make hands to lines with a "+"; without
+# one they get all processors.
 JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 SUBMAKE = $(MAKE) --no-print-directory $(JOBS) VARIANT=$(VARIANT)
 COUNTS_FILE = $(CURDIR)/$(O)/$@.counts
@@ -222,7 +223,7 @@ export UBSAN_OPTIONS ?= print_stacktrace=1
 # run-groups GROUPS: each as a sub-make, all of them whatever fails
 define run-groups
 	@mkdir -p $(O) && rm -f $(COUNTS_FILE)
-	@failed=; for g in $(1); do \
+	+@failed=; for g in $(1); do \
 		echo "== $$g"; \
 		COUNTS=$(COUNTS_FILE) $(SUBMAKE) $$g || failed="$$failed $$g"; \
 	done; \
@@ -232,9 +233,9 @@ endef
 
 .PHONY: check
 check: ## install what the tests need, run every test; T=pattern picks some
-	@$(SUBMAKE) check-deps
-	@$(SUBMAKE) check-build
-	@$(SUBMAKE) check-all
+	+@$(SUBMAKE) check-deps
+	+@$(SUBMAKE) check-build
+	+@$(SUBMAKE) check-all
 
 # What belongs to no group by its folder; as one pool, no processor waits for
 # the end of a group.
@@ -252,8 +253,8 @@ check-all:
 
 .PHONY: lint
 lint: ## clang-tidy over every source file, shellcheck, headers: minutes
-	@$(SUBMAKE) check-deps
-	@$(SUBMAKE) $(O)/gen/filters.inc $(O)/gen/starter.inc
+	+@$(SUBMAKE) check-deps
+	+@$(SUBMAKE) $(O)/gen/filters.inc $(O)/gen/starter.inc
 	$(call run-groups,check-lint)
 
 .PHONY: check-lint
@@ -365,7 +366,7 @@ build/ordinary/ordinary-rust: tests/escape/ordinary/compiled.rs
 .PHONY: check-escape
 check-escape: all $(HELPER) $(ORDINARY) ## probes here and in other sandboxes, as a table
 	@tests/deps.sh bubblewrap firejail socat ripgrep
-	@$(SUBMAKE) $(SRT)
+	+@$(SUBMAKE) $(SRT)
 	@tests/escape/compare.sh
 
 $(SRT): tests/escape/package.json tests/escape/package-lock.json
@@ -415,8 +416,8 @@ asan ubsan: ## the tests under a sanitizer
 
 .PHONY: check-sanitized
 check-sanitized:
-	@$(SUBMAKE) check-deps
-	@$(SUBMAKE) check-build
+	+@$(SUBMAKE) check-deps
+	+@$(SUBMAKE) check-build
 	$(call run-groups,check-unit check-fuzz check-blackbox check-golden)
 
 .PHONY: cover
@@ -440,8 +441,8 @@ bench: all $(HELPER) $(BENCHES) ## measure steps and starts beside bare ones and
 
 .PHONY: demo
 demo: ## install what is missing, build, and show a morning briefing
-	@$(SUBMAKE) deps
-	@$(SUBMAKE) all
+	+@$(SUBMAKE) deps
+	+@$(SUBMAKE) all
 	@$(BIN) run -c routines/morning.toml morning
 
 .PHONY: install
@@ -454,6 +455,9 @@ install: all ## copy to DESTDIR/PREFIX: program, manual page, completions
 	$(BIN) completion bash >$(DESTDIR)$(BASH_COMPLETIONS)/matins
 	$(BIN) completion zsh >$(DESTDIR)$(ZSH_COMPLETIONS)/_matins
 	$(BIN) completion fish >$(DESTDIR)$(FISH_COMPLETIONS)/matins.fish
+	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) $(if $(DESTDIR),:,echo \
+		'$(PREFIX)/bin is not in PATH; for this shell:' \
+		'export PATH="$(PREFIX)/bin:$$PATH"') ;; esac
 
 BASH_COMPLETIONS := $(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETIONS := $(PREFIX)/share/zsh/site-functions

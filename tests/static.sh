@@ -98,12 +98,18 @@ lock_file() {
 	! grep -n '"resolved"' tests/*/package-lock.json
 }
 
+# Nothing is built here (-n), and make tells of sub-makes on their own.
+job_server() {
+	! env -u MAKEFLAGS -u MAKELEVEL make -n -j2 demo 2>&1 | grep jobserver
+}
+
 check "the layout is that of .clang-format" make -s format-check
 check "the manual page is well-formed" manual_lint
 check "the manual page names every command" manual_names_commands
 check "the manual page names every option" manual_names_options
 check "README.md" readme
 check "core/README.md is a map of what there is" map
+check "sub-makes share the job server" job_server
 check "the lock files of npm have no addresses" lock_file
 check "each row of rows.def has its test" tests/rows.sh
 check "each state and outcome has its test" tests/outcomes.sh
