@@ -435,15 +435,28 @@ static const char *reason_of(const char *key)
 
 static const char no_host[] = "HOST";
 
-/* Host that arguments or, failing these, words of the program name. */
+/* Host of the first URL in a list that ends in NULL; .p is NULL without. */
+static struct str host_in(const char *const *lines)
+{
+	struct str host = {NULL, 0};
+
+	for (; lines && *lines && !host.p; lines++)
+		if (strstr(*lines, "://"))
+			host = said_host(str_of(*lines));
+	return host;
+}
+
+/* Host that arguments, variables or, failing these, words of the program name.
+ */
 static const char *host_of(struct finder *f)
 {
 	const struct gate_request *r = f->known->request;
 	struct str host = {NULL, 0};
 
-	for (size_t i = 1; r && r->argv[0] && r->argv[i] && !host.p; i++)
-		if (strstr(r->argv[i], "://"))
-			host = said_host(str_of(r->argv[i]));
+	if (r && r->argv[0])
+		host = host_in(r->argv + 1);
+	if (r && !host.p)
+		host = host_in(r->env);
 	if (!host.p)
 		host = said_host(f->known->said);
 	return host.p ? arena_strndup(f->arena, host.p, host.n) : no_host;

@@ -337,6 +337,26 @@ static void log_advice(struct step_run *s, const struct advice *a)
 	log_note("%s: %s", s->result.name, buf_cstr(&line));
 }
 
+/* Plain variables, in which a host may stand; NULL without any. */
+static const char *const *plain_lines(const struct step_run *s,
+				      struct arena *arena)
+{
+	const struct env_refs *const refs[] = {&s->plan->step->env,
+					       &s->plan->server_env};
+	struct strlist lines = {NULL, 0};
+
+	for (size_t r = 0; r < ARRAY_LEN(refs); r++)
+		for (size_t i = 0; i < refs[r]->n_plain; i++)
+			if (!refs[r]->plain[i].is_secret)
+				list_add(&lines, arena,
+					 arena_printf(arena, "%s=%s",
+						      refs[r]->plain[i].name,
+						      refs[r]->plain[i].value));
+	if (lines.n)
+		list_add(&lines, arena, NULL);
+	return lines.item;
+}
+
 /*
  * Keep advice, and print what is new of it.
  *
@@ -345,6 +365,7 @@ static void log_advice(struct step_run *s, const struct advice *a)
 static void advise(struct step_run *s, struct str err_tail,
 		   const struct gate_verdict *v)
 {
+	struct gate_request request = s->plan->request;
 	const struct advice_known known = {
 		.verdict = v,
 		.said = has_failed(s) ? words_of(s, err_tail) : err_tail,
@@ -352,13 +373,14 @@ static void advise(struct step_run *s, struct str err_tail,
 		.is_server = s->is_call,
 		.scrub = s->scrub,
 		.gate = s->ctx->gate,
-		.request = &s->plan->request,
+		.request = &request,
 		.trace = arena_printf(&s->arena, "matins trace %s %s",
 				      s->ctx->routine, s->result.name),
 	};
 	struct advice_list list = {.item = NULL};
 	struct report_advice *all;
 
+	request.env = plain_lines(s, &s->arena);
 	if (s->result.reason != REASON_CANCELLED && known.request->program)
 		list = advice_find(&known, &s->arena);
 	advise_strict(s, &list, &s->arena);

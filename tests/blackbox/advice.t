@@ -151,6 +151,12 @@ command = '$PYTHON'
 args = ['-c', 'import socket; socket.create_connection((\"x\", 443), 1)', 'https://api.example.invalid/x']"
 is "a URL in an argument names the host" "$(lines)" \
 	'sandbox.net = ["api.example.invalid"]'
+step told "$script
+command = '$PYTHON'
+args = ['-c', 'import socket; socket.create_connection((\"x\", 443), 1)']
+env = { MODE = 'fast', API_URL = 'https://api.example.invalid/x' }"
+is "a URL in a variable names the host" "$(lines)" \
+	'sandbox.net = ["api.example.invalid"]'
 step guessing "$script
 command = '$PYTHON'
 args = ['-c', 'import socket; socket.create_connection((\"x\", 443), 1)']"
