@@ -116,43 +116,59 @@ static bool is_header(struct str text, size_t at)
 	return begin == at && char_at(text, at) == '[';
 }
 
-/* ---- edits ---- */
+/* ---- the text and its tree ---- */
 
-#define EDITS_MAX 64
 /* Columns of a list that stands in one line. */
 #define LINE_COLUMNS 78
 
-struct edit {
-	size_t at, removed;
-	const char *text;
-};
-
+/* A configuration between two edits: each makes a new text. */
 struct editor {
-	struct str text;
 	struct arena arena;
-	const char *newline;
-	const char *routine;
-	const struct toml_value *step;
-	struct edit edit[EDITS_MAX];
-	size_t n;
+	const char *routine, *step_name, *newline;
+	struct str text;
+	struct toml_value root;
+	struct toml_value *step; /* in .root */
 };
 
-static void add_edit(struct editor *e, size_t at, size_t removed,
-		     const struct buf *text)
+static struct toml_value *find_step(const struct editor *e,
+				    const struct toml_value *root)
 {
-	if (e->n < EDITS_MAX)
-		e->edit[e->n++] = (struct edit){
-			at, removed, arena_strdup(&e->arena, buf_cstr(text))};
+	const struct toml_value *steps = toml_get(
+		toml_get(toml_get(root, "routines"), e->routine), "steps");
+
+	for (size_t i = 0;
+	     steps && steps->type == TOML_ARRAY && i < steps->array.n; i++) {
+		const struct toml_value *name =
+			toml_get(&steps->array.item[i], "name");
+
+		if (name && name->type == TOML_STRING &&
+		    str_is(name->string, e->step_name))
+			return &steps->array.item[i];
+	}
+	return NULL;
 }
 
-static size_t place(const struct editor *e, uint32_t line, uint32_t col)
+/* Go on with this text, unless it is no TOML or lacks the step. */
+static int take(struct editor *e, struct str text, struct err *err)
 {
-	return offset_of(e->text, line, col);
+	struct toml_value root, *step;
+
+	if (toml_parse(&e->arena, text, &root, err) < 0)
+		return -1;
+	step = find_step(e, &root);
+	if (!step)
+		return err_set(err, ERR_UNKNOWN_STEP,
+			       "the file has no step %s in routine %s",
+			       e->step_name, e->routine);
+	e->text = text;
+	e->root = root;
+	e->step = step;
+	return 0;
 }
 
 static size_t value_at(const struct editor *e, const struct toml_value *v)
 {
-	return place(e, v->line, v->col);
+	return offset_of(e->text, v->line, v->col);
 }
 
 /* White space that the line of an offset begins with. */
@@ -197,47 +213,141 @@ static size_t last_end(const struct editor *e, const struct toml_value *table)
 	return last;
 }
 
-/* ---- lists ---- */
+/* ---- texts with a row in them ---- */
 
-static void add_list(struct buf *out, const struct edit_row *row)
+/* Make the text with this in the place of some of its bytes. */
+static struct str spliced(struct editor *e, struct str text, size_t at,
+			  size_t removed, const struct buf *with)
 {
-	if (row->is_word) {
-		edit_add_string(out, row->values.item[0]);
-		return;
-	}
-	buf_addc(out, '[');
-	for (size_t i = 0; i < row->values.n; i++) {
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	buf_add(&out, text.p, at);
+	buf_add_str(&out, buf_str(with));
+	buf_add(&out, text.p + at + removed, text.n - at - removed);
+	return arena_str(&e->arena, buf_str(&out));
+}
+
+static void add_items(struct buf *out, const struct strlist *values)
+{
+	for (size_t i = 0; i < values->n; i++) {
 		buf_adds(out, i ? ", " : "");
-		edit_add_string(out, row->values.item[i]);
+		edit_add_string(out, values->item[i]);
 	}
-	buf_addc(out, ']');
+}
+
+static void add_lines(const struct editor *e, struct str indent,
+		      const char *tab, const struct strlist *values,
+		      struct buf *out)
+{
+	for (size_t i = 0; i < values->n; i++) {
+		buf_addf(out, "%.*s%s", STR_ARG(indent), tab);
+		edit_add_string(out, values->item[i]);
+		buf_addf(out, ",%s", e->newline);
+	}
+}
+
+static void add_value(struct buf *out, const struct edit_row *row)
+{
+	buf_adds(out, row->is_word ? "" : "[");
+	add_items(out, &row->values);
+	buf_adds(out, row->is_word ? "" : "]");
 }
 
 /* `sandbox.read = [...]`, over lines where one would be long. */
-static void add_assignment(struct editor *e, const char *prefix,
+static void add_assignment(const struct editor *e, const char *prefix,
 			   const struct edit_row *row, struct str indent,
-			   bool one_line, struct buf *out)
+			   bool in_braces, struct buf *out)
 {
-	AUTO(buf_release) struct buf list = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf value = BUF_INIT(BUF_UNBOUNDED);
 
-	add_list(&list, row);
+	add_value(&value, row);
 	buf_addf(out, "%s%s = ", prefix, row->key);
-	if (one_line || row->is_word ||
-	    indent.n + strlen(prefix) + strlen(row->key) + 3 + list.n <=
+	if (in_braces || row->is_word ||
+	    indent.n + strlen(prefix) + strlen(row->key) + 3 + value.n <=
 		    LINE_COLUMNS) {
-		buf_add_str(out, buf_str(&list));
+		buf_add_str(out, buf_str(&value));
 		return;
 	}
 	buf_addf(out, "[%s", e->newline);
-	for (size_t i = 0; i < row->values.n; i++) {
-		buf_addf(out, "%.*s\t", STR_ARG(indent));
-		edit_add_string(out, row->values.item[i]);
-		buf_addf(out, ",%s", e->newline);
-	}
+	add_lines(e, indent, "\t", &row->values, out);
 	buf_addf(out, "%.*s]", STR_ARG(indent));
 }
 
-static bool array_has(const struct toml_value *list, const char *s)
+/* Does a comma come before `end`, comments left out? */
+static bool has_comma(struct str text, size_t at, size_t end)
+{
+	for (; at < end && text.p[at] != ','; at++)
+		if (text.p[at] == '#')
+			at = line_end(text, at);
+	return at < end;
+}
+
+/* Add values to a list, each in a line where the list is written so. */
+static struct str with_items(struct editor *e, const struct toml_value *list,
+			     const struct strlist *values)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf comma = BUF_INIT(BUF_UNBOUNDED);
+	size_t n = list->array.n, open = value_at(e, list);
+	size_t close = skip_value(e->text, open) - 1;
+	size_t begin = line_begin(e->text, close);
+	size_t last =
+		n ? skip_value(e->text, value_at(e, &list->array.item[n - 1]))
+		  : close;
+
+	buf_adds(&comma, n ? "," : "");
+	/* the bracket stands in a line of its own */
+	if (begin > open && begin + indent_of(e, close).n == close) {
+		add_lines(e, indent_of(e, n ? last : open), n ? "" : "\t",
+			  values, &out);
+		if (has_comma(e->text, last, close))
+			buf_clear(&comma);
+		return spliced(e, spliced(e, e->text, begin, 0, &out), last, 0,
+			       &comma);
+	}
+	buf_adds(&out, n ? ", " : "");
+	add_items(&out, values);
+	return spliced(e, e->text, last, 0, &out);
+}
+
+/* Replace a value. */
+static struct str with_value(struct editor *e, const struct toml_value *v,
+			     const struct edit_row *row)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	size_t at = value_at(e, v);
+
+	add_value(&out, row);
+	return spliced(e, e->text, at, skip_value(e->text, at) - at, &out);
+}
+
+/* Add a key behind the last one of a table, in its braces or lines. */
+static struct str with_key(struct editor *e, const struct toml_value *table,
+			   const char *prefix, const struct edit_row *row)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	size_t at = value_at(e, table), last = last_end(e, table), behind;
+	bool in_braces = char_at(e->text, at) == '{' ||
+			 char_at(e->text, value_at(e, e->step)) == '{';
+	/* of a list over lines the line of its bracket */
+	struct str indent = indent_of(e, last ? last - 1 : at);
+
+	if (in_braces) {
+		behind = last ? last : at + 1;
+		buf_adds(&out, last ? ", " : " ");
+	} else {
+		behind = end_of_line(e, last ? last : at);
+		buf_addf(&out, "%s%.*s", e->newline, STR_ARG(indent));
+	}
+	add_assignment(e, prefix, row, indent, in_braces, &out);
+	if (in_braces && !last && char_at(e->text, behind) == '}')
+		buf_addc(&out, ' ');
+	return spliced(e, e->text, behind, 0, &out);
+}
+
+/* ---- the tree that is meant ---- */
+
+static bool list_has_string(const struct toml_value *list, const char *s)
 {
 	for (size_t i = 0; i < list->array.n; i++)
 		if (list->array.item[i].type == TOML_STRING &&
@@ -246,447 +356,196 @@ static bool array_has(const struct toml_value *list, const char *s)
 	return false;
 }
 
-/* Offset of the comma behind a value; `end` when there is none. */
-static size_t find_comma(struct str text, size_t at, size_t end)
+static struct toml_value of_string(const char *s)
 {
-	for (; at < end; at++) {
-		if (text.p[at] == ',')
-			return at;
-		if (text.p[at] == '#')
-			at = line_end(text, at);
-	}
-	return end;
+	return (struct toml_value){.type = TOML_STRING, .string = str_of(s)};
 }
 
-/* Add items behind the last one, each in a line where the list is written so.
- */
-static void append_items(struct editor *e, const struct toml_value *list,
-			 const struct edit_row *row)
+/* The value of a row, behind the items of a list. */
+static struct toml_value joined(struct editor *e, const struct toml_value *list,
+				const struct edit_row *row)
 {
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	size_t n = list->array.n, begin_list = value_at(e, list);
-	size_t close = skip_value(e->text, begin_list) - 1;
-	size_t begin = line_begin(e->text, close);
-	size_t last =
-		n ? skip_value(e->text, value_at(e, &list->array.item[n - 1]))
-		  : close;
-	size_t comma = find_comma(e->text, last, close);
-	struct str indent = indent_of(e, n ? last : begin_list);
-	/* the bracket stands in a line of its own */
-	bool is_tall =
-		begin > begin_list && begin + indent_of(e, close).n == close;
-	bool lacks_comma = n && comma == close;
+	struct toml_value v = {.type = TOML_ARRAY};
+	size_t n = list && list->type == TOML_ARRAY ? list->array.n : 0;
 
-	if (is_tall && lacks_comma) {
-		buf_addc(&out, ',');
-		add_edit(e, last, 0, &out);
-		buf_clear(&out);
-	}
-	for (size_t i = 0; i < row->values.n; i++) {
-		if (array_has(list, row->values.item[i]))
-			continue;
-		if (is_tall)
-			buf_addf(&out, "%.*s%s", STR_ARG(indent),
-				 n ? "" : "\t");
-		else if (n || out.n)
-			buf_adds(&out, lacks_comma || out.n ? ", " : " ");
-		edit_add_string(&out, row->values.item[i]);
-		if (is_tall)
-			buf_addf(&out, ",%s", e->newline);
-	}
-	add_edit(e,
-		 is_tall       ? begin
-		 : lacks_comma ? last
-		 : n	       ? comma + 1
-			       : close,
-		 0, &out);
-}
-
-static bool is_news(const struct toml_value *list, const struct edit_row *row)
-{
-	for (size_t i = 0; i < row->values.n; i++)
-		if (!array_has(list, row->values.item[i]))
-			return true;
-	return false;
-}
-
-/* Change a key that is there. */
-static int change(struct editor *e, const struct toml_value *v,
-		  const struct edit_row *row, struct err *err)
-{
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	size_t at = value_at(e, v);
-	bool is_all = row->is_word && strcmp(row->values.item[0], "all") == 0;
-
-	if (v->type == TOML_ARRAY && !row->is_word) {
-		if (is_news(v, row))
-			append_items(e, v, row);
-		return 0;
-	}
-	if (v->type == TOML_STRING &&
-	    (str_is(v->string, "all") ||
-	     (row->is_word && str_is(v->string, row->values.item[0]))))
-		return 0;
-	if (!is_all && !(v->type == TOML_STRING && str_is(v->string, "none")))
-		return err_at(err, ERR_CONFIG, v->line, v->col,
-			      "sandbox.%s stands there and cannot be joined "
-			      "with %s; write by hand what is meant",
-			      row->key, row->values.item[0]);
-	add_list(&out, row);
-	add_edit(e, at, skip_value(e->text, at) - at, &out);
-	return 0;
-}
-
-/* ---- keys ---- */
-
-/* Key of a header: bare, or as a string. */
-static void add_key(struct buf *out, const char *key)
-{
-	bool is_bare = *key != '\0';
-
-	for (const char *s = key; *s; s++)
-		is_bare &= isalnum((unsigned char)*s) || *s == '_' || *s == '-';
-	if (is_bare)
-		buf_adds(out, key);
-	else
-		edit_add_string(out, key);
-}
-
-/* Form of the sandbox in the text. */
-enum form {
-	FORM_NONE,
-	FORM_INLINE,  /* sandbox = { read = [] } */
-	FORM_DOTTED,  /* sandbox.read = [] */
-	FORM_TABLE,   /* [routines.r.steps.sandbox] */
-	FORM_BENEATH, /* [routines.r.steps.sandbox.programs.sh] alone */
-};
-
-static enum form form_of(const struct editor *e, const struct toml_member *m)
-{
-	size_t at, key;
-
-	if (!m)
-		return FORM_NONE;
-	at = value_at(e, &m->value);
-	key = place(e, m->line, m->col);
-	if (char_at(e->text, at) == '{')
-		return FORM_INLINE;
-	if (!is_header(e->text, at))
-		return FORM_DOTTED;
-	/* is it the last key of its header? */
-	key = char_at(e->text, key) == 's' ? key + strlen("sandbox")
-					   : skip_string(e->text, key);
-	while (char_at(e->text, key) == ' ' || char_at(e->text, key) == '\t')
-		key++;
-	return char_at(e->text, key) == ']' ? FORM_TABLE : FORM_BENEATH;
-}
-
-/* Add keys behind a value of a table that is written in lines. */
-static void add_lines(struct editor *e, size_t behind, const char *prefix,
-		      const struct edit_row *row, size_t n)
-{
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	/* of a list over lines the line of its bracket */
-	struct str indent = indent_of(e, behind - 1);
-
-	for (size_t i = 0; i < n; i++) {
-		buf_addf(&out, "%s%.*s", e->newline, STR_ARG(indent));
-		add_assignment(e, prefix, &row[i], indent, false, &out);
-	}
-	add_edit(e, end_of_line(e, behind), 0, &out);
-}
-
-/* Add keys inside of braces: behind a value, or behind the opening brace. */
-static void add_inside(struct editor *e, size_t behind, bool is_first,
-		       const char *prefix, const struct edit_row *row, size_t n)
-{
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-
-	for (size_t i = 0; i < n; i++) {
-		buf_adds(&out, is_first && !i ? " " : ", ");
-		add_assignment(e, prefix, &row[i], (struct str){NULL, 0}, true,
-			       &out);
-	}
-	if (is_first && char_at(e->text, behind) == '}')
-		buf_addc(&out, ' ');
-	add_edit(e, behind, 0, &out);
-}
-
-static void add_table(struct editor *e, size_t before,
-		      const struct edit_row *row, size_t n)
-{
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	struct str indent = indent_of(e, before);
-
-	buf_adds(&out, "[routines.");
-	add_key(&out, e->routine);
-	buf_addf(&out, ".steps.sandbox]%s", e->newline);
-	for (size_t i = 0; i < n; i++) {
-		buf_addf(&out, "%.*s", STR_ARG(indent));
-		add_assignment(e, "", &row[i], indent, false, &out);
-		buf_adds(&out, e->newline);
-	}
-	buf_addf(&out, "%s%.*s", e->newline, STR_ARG(indent));
-	add_edit(e, before, 0, &out);
-}
-
-static void add_keys(struct editor *e, const struct toml_member *m,
-		     const struct edit_row *row, size_t n)
-{
-	bool in_braces = char_at(e->text, value_at(e, e->step)) == '{';
-	size_t at = m ? value_at(e, &m->value) : value_at(e, e->step);
-	size_t behind = last_end(e, m ? &m->value : e->step);
-
-	switch (form_of(e, m)) {
-	case FORM_INLINE:
-		add_inside(e, m->value.table.n ? behind : at + 1,
-			   !m->value.table.n, "", row, n);
-		return;
-	case FORM_TABLE:
-		add_lines(e, behind ? behind : end_of_line(e, at), "", row, n);
-		return;
-	case FORM_BENEATH:
-		add_table(e, at, row, n);
-		return;
-	case FORM_NONE:
-	case FORM_DOTTED:
-		if (in_braces)
-			add_inside(e, behind, false, "sandbox.", row, n);
-		else
-			add_lines(e, behind ? behind : end_of_line(e, at),
-				  "sandbox.", row, n);
-	}
-}
-
-/* ---- the step ---- */
-
-static struct toml_value *find_step(struct toml_value *root,
-				    const char *routine, const char *step)
-{
-	const struct toml_value *steps = toml_get(
-		toml_get(toml_get(root, "routines"), routine), "steps");
-
-	for (size_t i = 0;
-	     steps && steps->type == TOML_ARRAY && i < steps->array.n; i++) {
-		const struct toml_value *name =
-			toml_get(&steps->array.item[i], "name");
-
-		if (name && name->type == TOML_STRING &&
-		    str_is(name->string, step))
-			return &steps->array.item[i];
-	}
-	return NULL;
-}
-
-static struct toml_member *find_member(const struct toml_value *table,
-				       const char *key)
-{
-	for (size_t i = 0; i < table->table.n; i++)
-		if (strcmp(table->table.member[i].key, key) == 0)
-			return &table->table.member[i];
-	return NULL;
-}
-
-static int parse(struct editor *e, struct str text, const char *step,
-		 struct toml_value *root, struct toml_value **ret,
-		 struct err *err)
-{
-	if (toml_parse(&e->arena, text, root, err) < 0)
-		return -1;
-	*ret = find_step(root, e->routine, step);
-	return *ret ? 0
-		    : err_set(err, ERR_UNKNOWN_STEP,
-			      "the file has no step %s in routine %s", step,
-			      e->routine);
-}
-
-/* ---- the result, compared ---- */
-
-/* Take the sandbox out of a step; a table without members when it has none. */
-static struct toml_value take_sandbox(struct toml_value *step)
-{
-	struct toml_member *m = find_member(step, "sandbox");
-	struct toml_value v = {.type = TOML_TABLE};
-
-	if (!m)
-		return v;
-	v = m->value;
-	step->table.n--;
-	memmove(m, m + 1,
-		(size_t)(step->table.member + step->table.n - m) * sizeof(*m));
+	if (row->is_word)
+		return of_string(row->values.item[0]);
+	v.array.n = n + row->values.n;
+	v.array.item = ARENA_ARRAY(&e->arena, struct toml_value, v.array.n);
+	for (size_t i = 0; i < n; i++)
+		v.array.item[i] = list->array.item[i];
+	for (size_t i = n; i < v.array.n; i++)
+		v.array.item[i] = of_string(row->values.item[i - n]);
 	return v;
+}
+
+static void set_member(struct editor *e, struct toml_value *table,
+		       const char *key, struct toml_value value)
+{
+	size_t at = 0, n = table->table.n;
+	struct toml_member *all =
+		ARENA_ARRAY(&e->arena, struct toml_member, n + 1);
+
+	for (size_t i = 0; i < n; i++)
+		all[i] = table->table.member[i];
+	while (at < n && strcmp(all[at].key, key) != 0)
+		at++;
+	all[at] = (struct toml_member){.key = key, .value = value};
+	table->table.member = all;
+	table->table.n = at < n ? n : n + 1;
 }
 
 static bool is_same(const struct toml_value *a, const struct toml_value *b)
 {
 	AUTO(buf_release) struct buf x = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf y = BUF_INIT(BUF_UNBOUNDED);
+	bool is_table = a->type == TOML_TABLE, same = true;
 
-	toml_to_json(a, &x);
-	toml_to_json(b, &y);
-	return str_eq(buf_str(&x), buf_str(&y));
-}
-
-/* Are all items of the old list there, in front? */
-static bool begins_with(const struct toml_value *list,
-			const struct toml_value *old)
-{
-	for (size_t i = 0; i < old->array.n; i++)
-		if (i >= list->array.n ||
-		    !is_same(&list->array.item[i], &old->array.item[i]))
-			return false;
-	return true;
-}
-
-static bool has_row(const struct toml_value *v, const struct edit_row *row)
-{
-	if (v && v->type == TOML_STRING)
-		return str_is(v->string, "all") ||
-		       (row->is_word && str_is(v->string, row->values.item[0]));
-	return v && v->type == TOML_ARRAY && !row->is_word && !is_news(v, row);
-}
-
-static bool is_as_meant(const struct toml_value *old,
-			const struct toml_value *now,
-			const struct edit_row *row, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!has_row(toml_get(now, row[i].key), &row[i]))
-			return false;
-	for (size_t i = 0; i < old->table.n; i++) {
-		const struct toml_member *m = &old->table.member[i];
-		const struct toml_value *v = toml_get(now, m->key);
-		bool is_changed = false;
-
-		for (size_t k = 0; k < n; k++)
-			is_changed |= strcmp(row[k].key, m->key) == 0;
-		if (!v || (!is_changed && !is_same(&m->value, v)) ||
-		    (is_changed && m->value.type == TOML_ARRAY &&
-		     v->type == TOML_ARRAY && !begins_with(v, &m->value)))
-			return false;
+	if (a->type != b->type)
+		return false;
+	if (!is_table && a->type != TOML_ARRAY) {
+		toml_to_json(a, &x);
+		toml_to_json(b, &y);
+		return str_eq(buf_str(&x), buf_str(&y));
 	}
-	return true;
+	if (is_table ? a->table.n != b->table.n : a->array.n != b->array.n)
+		return false;
+	for (size_t i = 0; same && is_table && i < a->table.n; i++) {
+		const struct toml_member *m = &a->table.member[i];
+		const struct toml_value *v = toml_get(b, m->key);
+
+		same = v && is_same(&m->value, v);
+	}
+	for (size_t i = 0; same && !is_table && i < a->array.n; i++)
+		same = is_same(&a->array.item[i], &b->array.item[i]);
+	return same;
 }
 
-static int check_result(struct editor *e, struct str now, const char *step,
-			const struct edit_row *row, size_t n, struct err *err)
+/* ---- one row ---- */
+
+/* Texts that may mean the row: where a key can stand. */
+#define TRIES_MAX 3
+
+/*
+ * Find the texts to try for a key that is there; none: nothing to do, or no way
+ * to join it, which is noted in the row.
+ */
+static size_t try_change(struct editor *e, const struct toml_value *v,
+			 struct edit_row *row, const struct edit_row *lacks,
+			 struct str try[TRIES_MAX])
 {
-	struct toml_value before, after, *a, *b, old, new;
+	const char *word = row->is_word ? row->values.item[0] : "";
+	bool is_word = v->type == TOML_STRING;
+
+	if ((is_word &&
+	     (str_is(v->string, "all") || str_is(v->string, word))) ||
+	    (!lacks->values.n && !row->is_word))
+		return 0;
+	if (v->type == TOML_ARRAY && !row->is_word)
+		try[0] = with_items(e, v, &lacks->values);
+	else if (strcmp(word, "all") == 0 ||
+		 (is_word && str_is(v->string, "none")))
+		try[0] = with_value(e, v, row);
+	else
+		row->is_left = true;
+	return !row->is_left;
+}
+
+/* And for a new one, in the order in which a person would look. */
+static size_t try_key(struct editor *e, const struct toml_value *sandbox,
+		      const struct edit_row *row, struct str try[TRIES_MAX])
+{
+	size_t n = 0;
+
+	if (sandbox && sandbox->type == TOML_TABLE) {
+		try[n++] = with_key(e, sandbox, "", row);
+		try[n++] = with_key(e, sandbox, "sandbox.", row);
+	}
+	try[n++] = with_key(e, e->step, "sandbox.", row);
+	return n;
+}
+
+/* The values of a row that are not there yet. */
+static struct edit_row lacking(struct editor *e, const struct toml_value *v,
+			       const struct edit_row *row)
+{
+	struct edit_row lacks = {.key = row->key, .is_word = row->is_word};
+
+	for (size_t i = 0; i < row->values.n; i++)
+		if (!v || v->type != TOML_ARRAY ||
+		    !list_has_string(v, row->values.item[i]))
+			list_add_new(&lacks.values, &e->arena,
+				     row->values.item[i]);
+	return lacks;
+}
+
+static int edit_row(struct editor *e, struct edit_row *row, struct err *err)
+{
+	const struct toml_value *sandbox = toml_get(e->step, "sandbox");
+	const struct toml_value *v = toml_get(sandbox, row->key);
+	const struct edit_row lacks = lacking(e, v, row);
+	const struct toml_value value = joined(e, v, &lacks);
+	struct toml_value wanted = e->root, table = {.type = TOML_TABLE};
+	struct str try[TRIES_MAX];
 	struct err ignored = ERR_INIT;
+	size_t n = v ? try_change(e, v, row, &lacks, try)
+		     : try_key(e, sandbox, row, try);
 
-	if (parse(e, e->text, step, &before, &a, &ignored) == 0 &&
-	    parse(e, now, step, &after, &b, &ignored) == 0) {
-		old = take_sandbox(a);
-		new = take_sandbox(b);
-		if (is_same(&before, &after) && is_as_meant(&old, &new, row, n))
-			return 0;
+	if (!n)
+		return 0;
+	if (sandbox)
+		table = *sandbox;
+	if (table.type == TOML_TABLE) {
+		set_member(e, &table, row->key, value);
+		set_member(e, e->step, "sandbox", table);
 	}
+	for (size_t i = 0; i < n && table.type == TOML_TABLE; i++)
+		if (take(e, try[i], &ignored) == 0 &&
+		    is_same(&wanted, &e->root))
+			return 0;
 	return err_set(err, ERR_CONFIG,
 		       "the sandbox of step %s is written in a form that "
 		       "cannot be edited; add the lines by hand",
-		       step);
-}
-
-/* ---- the whole ---- */
-
-static int by_place(const void *a, const void *b)
-{
-	const struct edit *x = a, *y = b;
-
-	return (x->at > y->at) - (x->at < y->at);
-}
-
-static void apply(struct editor *e, struct buf *out)
-{
-	size_t at = 0;
-
-	/* few, and those of one place are made in their order */
-	for (size_t i = 1; i < e->n; i++)
-		for (size_t k = i;
-		     k && by_place(&e->edit[k - 1], &e->edit[k]) > 0; k--) {
-			struct edit swap = e->edit[k];
-
-			e->edit[k] = e->edit[k - 1];
-			e->edit[k - 1] = swap;
-		}
-	for (size_t i = 0; i < e->n; i++) {
-		buf_add(out, e->text.p + at, e->edit[i].at - at);
-		buf_adds(out, e->edit[i].text);
-		at = e->edit[i].at + e->edit[i].removed;
-	}
-	buf_add(out, e->text.p + at, e->text.n - at);
-}
-
-static int edit(struct editor *e, const char *step, const struct edit_row *row,
-		size_t n, struct buf *out, struct err *err)
-{
-	const struct toml_member *sandbox;
-	struct toml_value root, *found;
-	struct edit_row *fresh = ARENA_ARRAY(&e->arena, struct edit_row, n + 1);
-	size_t n_fresh = 0;
-
-	if (parse(e, e->text, step, &root, &found, err) < 0)
-		return -1;
-	e->step = found;
-	sandbox = find_member(found, "sandbox");
-	for (size_t i = 0; i < n; i++) {
-		const struct toml_value *v =
-			sandbox ? toml_get(&sandbox->value, row[i].key) : NULL;
-
-		if (!v)
-			fresh[n_fresh++] = row[i];
-		else if (change(e, v, &row[i], err) < 0)
-			return -1;
-	}
-	if (n_fresh)
-		add_keys(e, sandbox, fresh, n_fresh);
-	apply(e, out);
-	return check_result(e, buf_str(out), step, row, n, err);
+		       e->step_name);
 }
 
 int edit_sandbox(struct str text, const char *routine, const char *step,
-		 const struct edit_row *row, size_t n_rows, struct buf *out,
+		 struct edit_row *row, size_t n_rows, struct buf *out,
 		 struct err *err)
 {
 	struct editor e = {
-		.text = text,
 		.arena = ARENA_INIT,
 		.routine = routine,
+		.step_name = step,
 		.newline = memmem(text.p, text.n, "\r\n", 2) ? "\r\n" : "\n",
 	};
-	int r = edit(&e, step, row, n_rows, out, err);
+	int r = take(&e, text, err);
 
+	for (size_t i = 0; r == 0 && i < n_rows; i++)
+		r = edit_row(&e, &row[i], err);
+	if (r == 0)
+		buf_add_str(out, e.text);
 	arena_release(&e.arena);
 	return r;
 }
 
 /* ---- the difference ---- */
 
-/* Lines around a change; further new lines in which an old one is looked for.
- */
+/* Lines around the changes; new lines in which an old one is looked for. */
 #define AROUND 2
 #define LOOKED_AHEAD 64
-
-struct diff_line {
-	char mark; /* ' ', '-', '+' */
-	struct str text;
-};
-
-struct diff {
-	struct arena arena;
-	struct diff_line *line;
-	size_t n;
-};
-
-static void add_diff(struct diff *d, char mark, struct str *rest)
-{
-	d->line = arena_grow(&d->arena, d->line, d->n, sizeof(*d->line));
-	d->line[d->n++] = (struct diff_line){mark, str_cut(rest, '\n')};
-}
 
 static struct str first_line(struct str text)
 {
 	return str_cut(&text, '\n');
+}
+
+static struct str behind_line(struct str text)
+{
+	size_t n = str_find(text, '\n') + 1;
+
+	return n < text.n ? (struct str){text.p + n, text.n - n}
+			  : (struct str){NULL, 0};
 }
 
 static bool comes_again(struct str after, struct str line)
@@ -697,74 +556,51 @@ static bool comes_again(struct str after, struct str line)
 	return false;
 }
 
-static void find_diff(struct diff *d, struct str before, struct str after)
+/* Take the next line of the difference. */
+static void cut_line(struct str *before, struct str *after, struct buf *out,
+		     size_t n[2])
 {
-	while (before.n || after.n) {
-		bool is_same = before.n && after.n &&
-			       str_eq(first_line(before), first_line(after));
+	struct str old = first_line(*before), new = first_line(*after);
+	bool is_same = before->n && after->n && str_eq(old, new);
+	bool is_gone = !is_same && before->n && !comes_again(*after, old);
 
-		if (is_same) {
-			add_diff(d, ' ', &before);
-			(void)!str_cut(&after, '\n').p;
-		} else if (before.n &&
-			   !comes_again(after, first_line(before))) {
-			add_diff(d, '-', &before);
-		} else {
-			add_diff(d, '+', &after);
-		}
+	buf_addf(out, "%c%.*s\n",
+		 is_same   ? ' '
+		 : is_gone ? '-'
+			   : '+',
+		 STR_ARG(is_gone ? old : new));
+	if (is_same || is_gone) {
+		*before = behind_line(*before);
+		n[0]++;
 	}
-}
-
-/* Index behind the change at `i`, with the next one where it is near. */
-static size_t change_end(const struct diff *d, size_t i)
-{
-	size_t end = i;
-
-	for (; i < d->n && i <= end + 2 * AROUND; i++)
-		if (d->line[i].mark != ' ')
-			end = i;
-	return end + 1;
-}
-
-static size_t count_lines(const struct diff *d, size_t from, size_t to,
-			  char but)
-{
-	size_t n = 0;
-
-	for (size_t i = from; i < to; i++)
-		n += d->line[i].mark != but;
-	return n;
-}
-
-static void add_range(struct buf *out, char mark, const struct diff *d,
-		      size_t from, size_t to, char but)
-{
-	size_t n = count_lines(d, from, to, but);
-
-	buf_addf(out, " %c%zu,%zu", mark,
-		 count_lines(d, 0, from, but) + (n != 0), n);
+	if (!is_gone) {
+		*after = behind_line(*after);
+		n[1]++;
+	}
 }
 
 void edit_diff(struct str before, struct str after, struct buf *out)
 {
-	struct diff d = {.arena = ARENA_INIT};
+	AUTO(buf_release) struct buf lines = BUF_INIT(BUF_UNBOUNDED);
+	struct str old = before, new = after;
+	size_t n[2] = {0, 0}, skipped = 0;
 
-	find_diff(&d, before, after);
-	for (size_t i = 0, end; i < d.n; i = end) {
-		size_t from = i < AROUND ? 0 : i - AROUND, to;
-
-		end = i + 1;
-		if (d.line[i].mark == ' ')
-			continue;
-		end = change_end(&d, i);
-		to = end + AROUND < d.n ? end + AROUND : d.n;
-		buf_adds(out, "@@");
-		add_range(out, '-', &d, from, to, '+');
-		add_range(out, '+', &d, from, to, '-');
-		buf_adds(out, " @@\n");
-		for (size_t k = from; k < to; k++)
-			buf_addf(out, "%c%.*s\n", d.line[k].mark,
-				 STR_ARG(d.line[k].text));
+	if (str_eq(before, after))
+		return;
+	while (old.n && new.n && str_eq(first_line(old), first_line(new))) {
+		old = behind_line(old);
+		new = behind_line(new);
+		if (skipped++ >= AROUND) {
+			before = behind_line(before);
+			after = behind_line(after);
+		}
 	}
-	arena_release(&d.arena);
+	skipped = skipped > AROUND ? skipped - AROUND : 0;
+	while (!str_eq(before, after))
+		cut_line(&before, &after, &lines, n);
+	for (size_t i = 0; i < AROUND && before.n; i++)
+		cut_line(&before, &after, &lines, n);
+	buf_addf(out, "@@ -%zu,%zu +%zu,%zu @@\n", skipped + (n[0] != 0), n[0],
+		 skipped + (n[1] != 0), n[1]);
+	buf_add_str(out, buf_str(&lines));
 }

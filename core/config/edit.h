@@ -19,23 +19,26 @@ struct edit_row {
 	const char *key; /* "read": bare */
 	struct strlist values;
 	bool is_word; /* one word instead of a list: net = "all" */
+	/* Out: the key has a value that this one cannot be joined with. */
+	bool is_left;
 };
 
 /*
  * Add values that are not there yet. The sandbox may be an inline table, dotted
- * keys, a table of its own, or absent.
+ * keys, a table of its own, or absent. Rows that cannot be joined are left.
  *
  * out     whole new text; equal to `text` when nothing is new
  * errors  ERR_CONFIG        not TOML, or a form that cannot be edited
  *	   ERR_UNKNOWN_STEP  no such step
  */
 int edit_sandbox(struct str text, const char *routine, const char *step,
-		 const struct edit_row *row, size_t n_rows, struct buf *out,
+		 struct edit_row *row, size_t n_rows, struct buf *out,
 		 struct err *err) MUST_USE;
 
 /*
- * Append the lines that differ as `diff -U2` does, without the two lines at its
- * head. A last line without a line end is shown as if it had one.
+ * Append the lines from the first to the last one that differs as `diff -U2`
+ * does, without the two lines at its head. A last line without a line end is
+ * shown as if it had one.
  */
 void edit_diff(struct str before, struct str after, struct buf *out);
 

@@ -13,10 +13,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *paths[] = {"./a b", "~/x\"y"}, *word[] = {"all"};
-	static const struct edit_row rows[] = {
-		{"read", {paths, 2}, false},
-		{"exec", {paths, 1}, false},
-		{"net", {word, 1}, true},
+	struct edit_row rows[] = {
+		{"read", {paths, 2}, false, false},
+		{"exec", {paths, 1}, false, false},
+		{"net", {word, 1}, true, false},
 	};
 	AUTO(buf_release) struct buf once = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf twice = BUF_INIT(BUF_UNBOUNDED);

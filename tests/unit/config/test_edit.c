@@ -9,17 +9,17 @@ static const char *many[] = {"/usr/share/one/two/three",
 			     "/usr/share/one/two/four",
 			     "/usr/share/one/two/five"};
 
-#define ROW(key, list)                              \
-	{                                           \
-		key, {list, ARRAY_LEN(list)}, false \
+#define ROW(key, list)                                     \
+	{                                                  \
+		key, {list, ARRAY_LEN(list)}, false, false \
 	}
 
 static const struct edit_row read_one = ROW("read", one),
 			     exec_two = ROW("exec", two),
 			     read_many = ROW("read", many),
 			     net_host = ROW("net", host),
-			     net_all = {"net", {word, 1}, true},
-			     net_loop = {"net", {loopback, 1}, true};
+			     net_all = {"net", {word, 1}, true, false},
+			     net_loop = {"net", {loopback, 1}, true, false};
 
 #define HEAD "[[routines.r.steps]]\nname = \"s\" # mine\n"
 #define TAIL "\n# end\n[[routines.r.steps]]\nname = \"t\"\n"
@@ -64,7 +64,7 @@ static const struct row {
 	/* dotted keys */
 	{HEAD "sandbox.read = [\"x\",]\nx = 1\n",
 	 {&read_one, &net_all},
-	 HEAD "sandbox.read = [\"x\", \"a\"]\nsandbox.net = \"all\"\nx = 1\n"},
+	 HEAD "sandbox.read = [\"x\", \"a\",]\nsandbox.net = \"all\"\nx = 1\n"},
 	/* a table of its own, lists over lines */
 	{HEAD "  [routines.r.steps.sandbox]\n  read = [\n    \"x\", # why\n"
 	      "  ]\n" TAIL,
@@ -80,7 +80,7 @@ static const struct row {
 	 HEAD "[routines.r.steps.sandbox] # x\nread = [\"a\"]\n"},
 	{HEAD "[routines.r.steps.'sandbox'.programs.sh]\ndeny = []\n",
 	 {&read_one},
-	 HEAD "[routines.r.steps.sandbox]\nread = [\"a\"]\n\n"
+	 HEAD "sandbox.read = [\"a\"]\n"
 	      "[routines.r.steps.'sandbox'.programs.sh]\ndeny = []\n"},
 	/* steps as a list of inline tables */
 	{"[routines.r]\nsteps = [ { name = \"s\" }, ]\n",
@@ -101,15 +101,22 @@ static const struct row {
 	{HEAD "sandbox.net = \"all\"\n",
 	 {&net_host},
 	 HEAD "sandbox.net = \"all\"\n"},
-	{HEAD "sandbox.net = [\"x\"]\n", {&net_loop}, NULL},
-	{HEAD "sandbox.net = \"loopback\"\n", {&net_host}, NULL},
+	/* a row that cannot be joined is left, and the other one is there */
+	{HEAD "sandbox.net = [\"x\"]\n",
+	 {&net_loop, &read_one},
+	 HEAD "sandbox.net = [\"x\"]\nsandbox.read = [\"a\"]\n"},
+	{HEAD "sandbox.net = \"loopback\"\n",
+	 {&net_host, &read_one},
+	 HEAD "sandbox.net = \"loopback\"\nsandbox.read = [\"a\"]\n"},
 	/* line ends of another system, a byte order mark */
 	{"\xef\xbb\xbf[[routines.r.steps]]\r\nname = \"s\"\r\nx = 1\r\n",
 	 {&read_one},
 	 "\xef\xbb\xbf[[routines.r.steps]]\r\nname = \"s\"\r\nx = "
 	 "1\r\nsandbox.read = [\"a\"]\r\n"},
 	{HEAD "sandbox = 1\n", {&read_one}, NULL},
-	{HEAD "sandbox.read = \"x\"\n", {&read_one}, NULL},
+	{HEAD "sandbox.read = \"x\"\n",
+	 {&read_one},
+	 HEAD "sandbox.read = \"x\"\n"},
 	{"[[routines.r.steps]]\nname = \"other\"\n", {&read_one}, NULL},
 	{"routines = 1\n", {&read_one}, NULL},
 	{"not TOML", {&read_one}, NULL},
@@ -144,6 +151,20 @@ TEST(edit_sandbox, every_form, keeps_the_other_bytes)
 	}
 }
 
+TEST(edit_sandbox, a_row_without_a_way_to_join, is_noted)
+{
+	struct edit_row add[] = {net_host, read_one};
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct err err = ERR_INIT;
+
+	assert_int_equal(edit_sandbox(STR(HEAD "sandbox.net = \"loopback\"\n"),
+				      "r", "s", add, 2, &out, &err),
+			 0);
+	assert_true(add[0].is_left);
+	assert_false(add[1].is_left);
+	buf_release(&out);
+}
+
 static void differs(const char *before, const char *after, const char *wanted)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
@@ -162,5 +183,5 @@ TEST(edit_diff, changed_lines, have_two_around_them)
 	differs("1\n2\n3\n", "1\ny\n3\nz\n",
 		"@@ -1,3 +1,4 @@\n 1\n-2\n+y\n 3\n+z\n");
 	differs("1\n2\n3\n4\n5\n6\n", "x\n1\n2\n3\n4\n5\n6\ny",
-		"@@ -1,2 +1,3 @@\n+x\n 1\n 2\n@@ -5,2 +6,3 @@\n 5\n 6\n+y\n");
+		"@@ -1,6 +1,8 @@\n+x\n 1\n 2\n 3\n 4\n 5\n 6\n+y\n");
 }
