@@ -25,6 +25,7 @@
 #include "core/cli/key_options.h"
 #include "core/cli/open.h"
 #include "core/cli/put.h"
+#include "core/client/said.h"
 #include "core/config/config.h"
 #include "core/config/config_allow.h"
 #include "core/config/edit.h"
@@ -64,7 +65,6 @@ struct trace_apply {
 	struct outfile out;
 	struct edit_row row[TRACE_APPLY_KEYS];
 	size_t n;
-	bool failed;	      /* the traced step did */
 	const char *left_out; /* first row that no trace grants, and why */
 };
 
@@ -79,12 +79,12 @@ struct trace {
 	struct gate_policy asked;  /* all options */
 	struct gate_policy plain;  /* options that grant nothing */
 	struct gate_policy traced; /* policy of the traced run */
-	struct gate_policy has;	   /* all that the step has without a trace */
 	struct trace_apply apply;
 	struct gate_needs needs;
 	uint64_t dropped; /* records beyond the bound */
 	bool has_needs;
 	bool has_failed;     /* the needs could not be found; said */
+	bool went_well;	     /* the program or step did its work */
 	struct buf table;    /* table of a step, scrubbed */
 	struct outfile file; /* of -o; its path is NULL without */
 	struct err why;
@@ -135,42 +135,42 @@ static bool is_list(const struct key *k)
 	       k->type == KEY_WORDS;
 }
 
-/* `net` is one word or a list. */
-static bool add_net_word(const struct trace *t, struct buf *out)
+/* Find the granted row that stands in place of a list: net = "all". */
+static const struct gate_need *find_word(const struct trace *t,
+					 const struct key *k)
 {
-	for (const struct gate_need *n = NULL; (n = next_need(t, "net", n));) {
-		if (n->why_not || (strcmp(n->value, "all") != 0 &&
-				   strcmp(n->value, "loopback") != 0))
-			continue;
-		buf_adds(out, "net = ");
-		edit_add_string(out, n->value);
-		buf_adds(out, " # ");
-		add_plain(out, n->program);
-		buf_addc(out, '\n');
-		/* rows without a grant are comments, wherever they stand */
-		for (n = NULL; (n = next_need(t, "net", n));)
-			if (n->why_not)
-				add_row(out, n);
-		return true;
-	}
-	return false;
+	const struct gate_need *n = NULL;
+
+	while (k->type == KEY_NET && (n = next_need(t, k->name, n)))
+		if (!n->why_not && gate_net_is_word(n->value))
+			return n;
+	return NULL;
 }
 
 static void add_list(const struct trace *t, const struct key *k,
 		     const struct strlist *given, struct buf *out)
 {
-	if ((!given->n && !next_need(t, k->name, NULL)) ||
-	    (k->type == KEY_NET && add_net_word(t, out)))
+	const struct gate_need *word = find_word(t, k), *n = NULL;
+
+	if (!given->n && !next_need(t, k->name, NULL))
 		return;
-	buf_addf(out, "%s = [\n", k->name);
-	for (size_t i = 0; i < given->n; i++) {
+	buf_addf(out, "%s = %s", k->name, word ? "" : "[\n");
+	if (word) {
+		edit_add_string(out, word->value);
+		buf_adds(out, " # ");
+		add_plain(out, word->program);
+		buf_addc(out, '\n');
+	}
+	for (size_t i = 0; !word && i < given->n; i++) {
 		buf_addc(out, '\t');
 		edit_add_string(out, given->item[i]);
 		buf_adds(out, ", # as given\n");
 	}
-	for (const struct gate_need *n = NULL; (n = next_need(t, k->name, n));)
-		add_row(out, n);
-	buf_adds(out, "]\n");
+	/* beside a word rows without a grant are comments */
+	while ((n = next_need(t, k->name, n)))
+		if (!word || n->why_not)
+			add_row(out, n);
+	buf_adds(out, word ? "" : "]\n");
 }
 
 /* Add keys, with the values that were given on the command line. */
@@ -224,7 +224,12 @@ static void add_toml(struct trace *t, const char *table, struct buf *out)
 	add_keys(t, false, out);
 	add_keys(t, true, out);
 	if (out->n == before)
-		buf_adds(out, "# nothing: the default policy is enough\n");
+		buf_adds(out, t->went_well ? "# nothing: the default policy is "
+					     "enough\n"
+					   : "# nothing was found\n");
+	if (!t->went_well)
+		buf_adds(out, "# incomplete: the traced run failed, so the "
+			      "needs behind that are missing\n");
 	for (size_t i = 0; i < t->needs.n; i++) {
 		if (!t->needs.need[i].was_refused)
 			continue;
@@ -258,8 +263,8 @@ static void add_json_lists(struct trace *t, struct jw *w)
 }
 
 /*
- * {"sandbox": {…}, "needs": […], "dropped": n}; dropped counts events whose
- * path found no row.
+ * {"sandbox": {…}, "needs": […], "dropped": n, "failed": true}; dropped counts
+ * events whose path found no row; failed stands there where the run did.
  */
 static void add_json(struct trace *t, struct buf *out)
 {
@@ -287,6 +292,8 @@ static void add_json(struct trace *t, struct buf *out)
 	}
 	jw_end(&w);
 	jw_kv_int(&w, "dropped", (int64_t)t->dropped);
+	if (!t->went_well)
+		jw_kv_bool(&w, "failed", true);
 	jw_end(&w);
 	buf_addc(out, '\n');
 }
@@ -366,6 +373,7 @@ static int find_needs(struct trace *t, struct gate *gate,
 			       "nothing was recorded: this kernel or an outer "
 			       "sandbox allows no seccomp listener");
 	t->dropped = v->records_dropped;
+	t->went_well = went_well;
 	return gate_needs(gate, plain, &t->traced, v, went_well, &t->arena,
 			  &t->needs, err);
 }
@@ -391,25 +399,6 @@ static void apply_release(struct trace_apply *a)
 	arena_release(&a->arena);
 }
 
-static bool is_granted(const struct gate_need *n, const struct gate_policy *has)
-{
-	if (strcmp(n->key, "read") == 0)
-		return path_is_beneath(n->value, &has->read) ||
-		       path_is_beneath(n->value, &has->write);
-	if (strcmp(n->key, "write") == 0)
-		return path_is_beneath(n->value, &has->write);
-	if (strcmp(n->key, "exec") == 0)
-		return list_has(&has->exec, n->value) ||
-		       (n->value[0] == '/' &&
-			path_is_beneath(n->value, &has->exec));
-	if (strcmp(n->key, "net") == 0)
-		return list_has(&has->net, n->value) ||
-		       list_has(&has->net, "all");
-	if (strcmp(n->key, "unix") == 0)
-		return list_has(&has->unix_sockets, n->value);
-	return list_has(&has->syscalls, n->value);
-}
-
 /*
  * Write a path as a person would: from the file's folder, or from HOME. A slash
  * tells a folder of programs from the name of one.
@@ -417,22 +406,21 @@ static bool is_granted(const struct gate_need *n, const struct gate_policy *has)
 static const char *as_written(struct trace_apply *a, const char *key,
 			      const char *value)
 {
-	const char *home = path_own_home(0);
-	char dir[PATH_MAX], real[PATH_MAX];
-	bool is_exec = strcmp(key, "exec") == 0;
+	const struct {
+		const char *folder, *name;
+	} from[] = {{a->file->config.dir, "."}, {path_own_home(0), "~"}};
+	char real[PATH_MAX];
 
-	if (value[0] != '/')
-		return value;
-	if (realpath(a->file->config.dir, dir) && place_covers(dir, value)) {
-		value += strlen(dir);
-		return arena_printf(&a->arena, ".%s",
-				    is_exec && !*value ? "/" : value);
-	}
-	if (home && realpath(home, real) && place_covers(real, value)) {
-		value += strlen(real);
-		return arena_printf(&a->arena, "~%s",
-				    is_exec && !*value ? "/" : value);
-	}
+	for (size_t i = 0; value[0] == '/' && i < ARRAY_LEN(from); i++)
+		if (from[i].folder && realpath(from[i].folder, real) &&
+		    place_covers(real, value)) {
+			const char *rest = value + strlen(real);
+
+			return arena_printf(&a->arena, "%s%s", from[i].name,
+					    !*rest && strcmp(key, "exec") == 0
+						    ? "/"
+						    : rest);
+		}
 	return value;
 }
 
@@ -463,21 +451,17 @@ static void leave_out(struct trace_apply *a, const struct gate_need *n,
 }
 
 /*
- * Take over the needs that the step's policy does not grant yet. Keys, tokens
- * and rows with a credential in them are named in a warning and left out.
- *
- * has  the step's whole policy, as it was before the trace
+ * Take over the needs. Keys, tokens and rows with a credential in them are
+ * named in a warning and left out.
  */
 static void apply_rows(struct trace_apply *a, const struct gate *gate,
 		       const struct gate_needs *needs,
-		       const struct gate_policy *has, const struct scrub *scrub)
+		       const struct scrub *scrub)
 {
 	for (size_t i = 0; i < needs->n; i++) {
 		const struct gate_need *n = &needs->need[i];
 		struct edit_row *row;
 
-		if (is_granted(n, has))
-			continue;
 		if (n->why_not) {
 			leave_out(a, n, scrub);
 			continue;
@@ -566,41 +550,81 @@ static void keep_allowance(struct trace_apply *a, struct str text)
 	config_release(&now);
 }
 
+/* Say what stays to be done by hand where a key has another value already. */
+static void say_left(const struct trace_apply *a)
+{
+	for (size_t i = 0; i < a->n; i++) {
+		AUTO(buf_release) struct buf list = BUF_INIT(BUF_UNBOUNDED);
+		const struct strlist *values = &a->row[i].values;
+
+		for (size_t k = 0; k < values->n; k++) {
+			buf_adds(&list, k ? ", " : "");
+			edit_add_string(&list, values->item[k]);
+		}
+		if (a->row[i].is_left)
+			log_warning("trace: sandbox.%s has a value that cannot "
+				    "be joined with what the step needs%s; to "
+				    "allow it, write %s = %s%s%s there",
+				    a->row[i].key,
+				    strcmp(a->row[i].key, "net") == 0
+					    ? " (\"loopback\" is a network of "
+					      "its own, without the services "
+					      "of this machine)"
+					    : "",
+				    a->row[i].key, a->row[i].is_word ? "" : "[",
+				    buf_cstr(&list),
+				    a->row[i].is_word ? "" : "]");
+	}
+}
+
+/* Say why the file stays as it is. */
+static void say_unchanged(const struct trace *t, const char *step)
+{
+	const struct trace_apply *a = &t->apply;
+
+	log_note("trace: step %s %s; %s stays as it is%s%s", step,
+		 t->went_well
+			 ? "has all that it needs"
+			 : "failed, and there is nothing to add that a trace "
+			   "may grant; needs behind the failure are not known",
+		 a->file->path, a->left_out ? "; left out: " : "",
+		 a->left_out ? a->left_out : "");
+}
+
 /*
  * Write the file, keep its allowance where it had one, and print the lines
  * that changed.
  * errors  ERR_CONFIG  it changed meanwhile, or cannot be edited; ERR_SYS,
  *	   ERR_OUTPUT
  */
-static int apply_write(struct trace_apply *a, const char *routine,
-		       const char *step, struct err *err)
+static int apply_write(struct trace *t, const char *routine, const char *step,
+		       struct err *err)
 {
 	AUTO(buf_release) struct buf old = BUF_INIT(LIMIT_CONFIG_BYTES);
 	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_CONFIG_BYTES);
 	AUTO(buf_release) struct buf diff = BUF_INIT(BUF_UNBOUNDED);
+	struct trace_apply *a = &t->apply;
 
-	if (!a->n) {
-		log_note("trace: step %s %s; %s stays as it is%s%s", step,
-			 a->failed ? "failed, and there is nothing to add that "
-				     "a trace may grant: keys, tokens and "
-				     "files that only you may read are granted "
-				     "by hand alone"
-				   : "has all that it needs",
-			 a->file->path, a->left_out ? "; left out: " : "",
-			 a->left_out ? a->left_out : "");
-		return 0;
-	}
 	if (read_again(a, &old, err) < 0 ||
 	    edit_sandbox(buf_str(&old), routine, step, a->row, a->n, &text,
-			 err) < 0 ||
-	    check_text(a, buf_str(&text), err) < 0 ||
+			 err) < 0)
+		return err_wrap(err, "--apply");
+	say_left(a);
+	if (str_eq(buf_str(&old), buf_str(&text))) {
+		say_unchanged(t, step);
+		return 0;
+	}
+	if (check_text(a, buf_str(&text), err) < 0 ||
 	    outfile_write_str(&a->out, buf_str(&text), err) < 0)
 		return err_wrap(err, "--apply");
 	keep_allowance(a, buf_str(&text));
 	buf_addf(&diff, "--- %s\n+++ %s\n", a->file->path, a->file->path);
 	edit_diff(buf_str(&old), buf_str(&text), &diff);
-	log_note("trace: wrote %s; to run the step: matins step %s %s",
-		 a->file->path, routine, step);
+	log_note("trace: wrote %s; to run the step: matins step %s %s%s",
+		 a->file->path, routine, step,
+		 t->went_well ? ""
+			      : "; the traced run failed, so rows may be "
+				"missing: trace again when it works");
 	return put(buf_str(&diff), PUT_TEXT, err);
 }
 
@@ -778,9 +802,12 @@ static int begin_step(void *arg, struct gate *gate, struct plan_step *step,
 			       "%s is a remote server: there is no program to "
 			       "trace",
 			       step->step->name);
-	t->has = gate_policy_copy(&step->policy, &t->arena);
+	t->plain = gate_policy_copy(&step->policy, &t->arena);
 	gate_policy_merge(&step->policy, &t->asked, &t->arena, &t->asked);
-	drop_grants(t);
+	/* --apply adds to what the step has, a table stands for all of it */
+	if (!args_has(t->args, "apply"))
+		drop_grants(t);
+	t->plain.record_exec = false;
 	t->request = step->request;
 	t->request.policy = &t->plain;
 	if (open_policy(t, gate, step->request.cwd, err) < 0)
@@ -814,9 +841,10 @@ static void step_ended(void *arg, struct gate *gate,
 		add_refused(&line, &t->needs.need[i]);
 		log_warning("%s, once it is granted", buf_cstr(&line));
 	}
-	t->apply.failed = !went_well;
-	if (t->apply.file)
-		apply_rows(&t->apply, gate, &t->needs, &t->has, scrub);
+	if (t->apply.file) {
+		apply_rows(&t->apply, gate, &t->needs, scrub);
+		return;
+	}
 	add_table(t,
 		  arena_printf(&t->arena, "[routines.%s.steps.sandbox]",
 			       t->args->positional[0]),
@@ -826,6 +854,25 @@ static void step_ended(void *arg, struct gate *gate,
 	if (hits)
 		log_warning("trace: rows with *** stand for names that "
 			    "contain a credential; they grant nothing");
+}
+
+/* Say why the step failed; of a tool its own words stand in the result. */
+static void say_failure(const struct report_step *s, const char *name)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf all = BUF_INIT(BUF_UNBOUNDED);
+	struct str line[SAID_LINES];
+	size_t n = 0;
+
+	if (s->state == STATE_TOOL_ERROR) {
+		report_step_output(&text, s);
+		n = said_lines(buf_str(&text), line);
+	}
+	for (size_t i = 0; i < n; i++) {
+		buf_adds(&all, i ? "; " : ": ");
+		buf_add_cut(&all, line[i], LIMIT_NOISE_LINE);
+	}
+	log_warning("%s: %.*s%s", name, STR_ARG(s->error), buf_cstr(&all));
 }
 
 static int run_step(struct trace *t, const struct config_file *file,
@@ -842,9 +889,11 @@ static int run_step(struct trace *t, const struct config_file *file,
 		.only_step = name[1],
 		.params = args_all(t->args, "param", &t->arena),
 		.tracer = &tracer,
+		/* advice is of a run, and the trace shows more */
+		.shows_advice = true,
 	};
 	struct run_result result;
-	int status;
+	int status, r;
 
 	if (find_routine(&file->config, name[0], &o.routine, err) < 0 ||
 	    path_check_links_of(t->file.path, &t->file.folder, &file->config,
@@ -853,8 +902,7 @@ static int run_step(struct trace *t, const struct config_file *file,
 		return -1;
 	status = result.exit_status;
 	if (result.report.n_steps && result.report.steps[0].error.n)
-		log_warning("%s: %.*s", name[1],
-			    STR_ARG(result.report.steps[0].error));
+		say_failure(&result.report.steps[0], name[1]);
 	run_result_release(&result);
 	if (t->has_failed) {
 		*err = t->why;
@@ -862,10 +910,13 @@ static int run_step(struct trace *t, const struct config_file *file,
 	}
 	if (!t->has_needs)
 		return err_set(err, ERR_SYS, "%s was not started", name[1]);
-	return (t->apply.file ? apply_write(&t->apply, name[0], name[1], err)
-			      : put_table(t, &t->table, err)) < 0
-		       ? -1
-		       : status;
+	if (!t->apply.file)
+		r = put_table(t, &t->table, err);
+	else if (status > 128 && (say_unchanged(t, name[1]), true))
+		r = 0;
+	else
+		r = apply_write(t, name[0], name[1], err);
+	return r < 0 ? -1 : status;
 }
 
 static int trace_step(struct trace *t, struct err *err)

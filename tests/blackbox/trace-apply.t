@@ -118,7 +118,88 @@ cp key.toml key.old
 run_matins trace -c key.toml r key --apply
 err_like "a step that needs a key alone: why nothing is added" \
 	'step key failed, and there is nothing to add .*: keys, .*by hand'
+err_unlike "a step that needs a key alone: never content" 'has all that'
 is "a step that needs a key alone: the file" "$(cat key.toml)" "$(cat key.old)"
+
+# ---- a trace that failed finds what it can, and says so ----
+
+cat >tool.py <<'END'
+import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    r = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+         "serverInfo": {"name": "s", "version": "1"}}
+    if m["method"] == "tools/list":
+        r = {"tools": [{"name": "t", "inputSchema": {}}]}
+    if m["method"] == "tools/call":
+        r = {"isError": True,
+             "content": [{"type": "text", "text": "there is no tool raed"}]}
+    if "id" in m:
+        print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}),
+              flush=True)
+END
+cat >fails.toml <<END
+[[routines.r.steps]]
+name = "tool"
+type = "mcp-client"
+command = "$PYTHON"
+args = ["tool.py"]
+tool = "t"
+[[routines.r.steps]]
+name = "slow"
+type = "script"
+command = "bash"
+args = ["-c", "echo >&2 begun; read -r x <$PWD/out/never"]
+sandbox.read = ["out"]
+timeout = 1
+[[routines.r.steps]]
+name = "port"
+type = "script"
+command = "$PYTHON"
+args = ["-c", '''
+import socket
+print(open("$PWD/notes/a.md").read())
+socket.create_connection(("127.0.0.1", 9), 5)''']
+sandbox.net = "loopback"
+END
+mkfifo out/never
+cp fails.toml fails.old
+for step in tool slow; do
+	run_matins trace -c fails.toml r $step --apply
+	err_like "$step: failed, and what is behind that is not known" \
+		"step $step failed, and .* not known; fails.toml stays as it is"
+	err_unlike "$step: never content" 'has all that it needs'
+	run_matins trace -c fails.toml r $step
+	out_like "$step: its table is incomplete" '^# incomplete: the traced run'
+	out_unlike "$step: no policy is called enough" 'is enough'
+done
+run_matins trace -c fails.toml r tool
+err_like "tool: its own words" 'tool reported an error: there is no tool raed'
+is "what failed without a row changes nothing" \
+	"$(cat fails.toml)" "$(cat fails.old)"
+run_matins trace -c fails.toml r port --apply
+err_like "a key that cannot be joined: what to write" \
+	'sandbox.net .* cannot be joined .*write net = ."127.0.0.1:9". there'
+err_like "a failed trace that found rows: more may be missing" \
+	'traced run failed, so rows may be missing'
+file_has "the other rows are put in" fails.toml 'sandbox.read = ["."]'
+file_has "its own value stays" fails.toml 'net = "loopback"'
+mkfifo -m 666 out/begun
+cat >ended.toml <<END
+[[routines.r.steps]]
+name = "waits"
+type = "script"
+command = "bash"
+args = ["-c", "echo >out/begun; read -r x <$PWD/out/never"]
+END
+cp ended.toml ended.old
+"$BIN" trace -c ended.toml r waits --apply >"$out" 2>"$err" &
+read -r _ <out/begun
+kill -TERM $!
+wait $!
+err_like "a trace that is ended: said" 'waits failed.*ended.toml stays as it is'
+err_unlike "a trace that is ended: never content" 'has all that it needs'
+is "a trace that is ended: the file" "$(cat ended.toml)" "$(cat ended.old)"
 
 cat >changed.toml <<-END
 	[[routines.r.steps]]
@@ -128,8 +209,6 @@ cat >changed.toml <<-END
 	args = ["-c", "read -r x <out/begun; read -r x <notes/a.md"]
 	timeout = 20
 END
-mkfifo out/begun
-chmod 666 out/begun
 (
 	timeout 20 bash -c 'exec 3>out/begun; echo "# by hand" >>changed.toml; echo >&3'
 ) &
