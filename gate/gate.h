@@ -259,7 +259,7 @@ struct gate_child_info {
 	const char *runs; /* of a launcher in whose place its program was
 			     started: "npx x: runs node … (x 1.2.3)"; or NULL */
 	const char *cwd;  /* where it started: `cwd` where that is shown */
-	struct strlist recipes; /* that granted something, as explained */
+	struct strlist recipes; /* with a grant, as explained */
 	const struct gate_fact *facts;
 	size_t n_facts;
 	/* Bounds whose hits are seen and named in the verdict: those that a
@@ -414,7 +414,7 @@ struct gate_explained {
 	const char *program;	 /* resolved */
 	const char *interpreter; /* of a script, else NULL */
 	const char *script; /* an argument that the program runs, or NULL */
-	const char *missing_script; /* it would run this, which is not there */
+	const char *missing_script; /* argument to run that is not there */
 	const char *runs;	    /* as in gate_child_info, or NULL */
 	const char *installation; /* readable for it beside the file; or NULL */
 	const char *cwd;  /* where it starts; NULL: in its private HOME */

@@ -357,7 +357,7 @@ struct finder {
 	struct arena *arena;
 	struct piece *piece;
 	size_t n;
-	struct strlist recipes; /* that programs of `exec` belong to */
+	struct strlist recipes; /* of the programs in `exec` */
 	bool is_refused;
 	bool has_unnamed; /* words of a refusal name no file */
 	bool is_absent;	  /* the file that was asked for */

@@ -83,7 +83,7 @@ struct late_rule {
 /* The byte of a message on FD_SOCK; descriptors come with it. */
 enum child_message {
 	CHILD_REPORT,  /* the program is about to be executed; its listener */
-	CHILD_SOCKETS, /* those of launch.listen; launch.asks_sockets */
+	CHILD_SOCKETS, /* sockets of launch.listen; launch.asks_sockets */
 };
 
 /* A socket of the child's network that is served from outside. */

@@ -649,7 +649,7 @@ static void need_address(struct finder *f, const struct gate_record *r)
 	else if (f->has_names && is_loopback(host))
 		add_need(f, "net", r->path, r, NULL)->was_refused =
 			!f->ended_well && !allow_has(&f->traced->net, r->path);
-	/* others stand among the denials */
+	/* a refusal of another host stands among the denials */
 	else if (!f->has_names)
 		add_need(f, "net", net_row(f, r->path, port), r,
 			 /* a row would be TCP; with a proxy no program asks */

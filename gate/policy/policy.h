@@ -66,7 +66,7 @@ enum policy_net {
 };
 
 enum policy_unix {
-	POLICY_UNIX_PRIVATE, /* those of its own tree, and .unix_files */
+	POLICY_UNIX_PRIVATE, /* servers of its own tree, and .unix_files */
 	POLICY_UNIX_NONE,    /* not even pairs */
 };
 

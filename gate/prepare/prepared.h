@@ -44,8 +44,8 @@ struct recipe_used {
 	struct strlist words;	/* programs of the system's folders */
 	struct strlist read;	/* files and folders */
 	struct strlist env;	/* variables that it sets */
-	struct strlist started; /* what of the programs is granted */
-	struct strlist refused; /* what of them the leash refuses */
+	struct strlist started; /* programs that are granted */
+	struct strlist refused; /* programs that the leash refuses */
 };
 
 /* A launcher whose place its program took. */

@@ -149,7 +149,8 @@ void proxy_stop(struct proxy *p)
 {
 	struct clock *clock = clock_system();
 
-	/* its end tells the process to look at what is left, and to end */
+	/* the end of the socket tells the process to look at the rest and end
+	 */
 	fd_closep(&p->sock);
 	if (p->process.pid > 0)
 		(void)!process_has_ended(&p->process,

@@ -275,7 +275,7 @@ static void refuse(struct loop *l, struct conn *c, enum proxy_outcome outcome)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(PIPE_BYTES);
 
-	/* its first packet was seen and named before it was accepted */
+	/* the first packet was seen and named before accept() */
 	if (proxy_is_denial(outcome) &&
 	    !(c->is_direct && l->served->sees_first &&
 	      outcome == PROXY_UNLISTED))
@@ -770,7 +770,7 @@ static void serve(struct loop *l)
 		       read(l->signals, &info, sizeof(info)) == sizeof(info))
 			;
 		sweep_lookups();
-		/* those that end take slots away */
+		/* connections that end take slots away */
 		n = l->n_slots;
 		for (size_t i = 0; i < n; i++) {
 			struct conn *c = &l->conn[i];

@@ -803,7 +803,7 @@ static int check_valid(const struct listener *l)
 	return do_ioctl(l->fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &id);
 }
 
-/* What becomes of a call that waits. */
+/* Outcome of a call that waits. */
 struct answer {
 	enum { GOES_ON, IS_DONE, WAITS_ON, IS_REFUSED } kind;
 	int error; /* errno that it ends with */
