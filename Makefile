@@ -71,7 +71,7 @@ LIBS := -lm
 LINK ?= $(CXX)
 LINK_LIBS ?= $(LIBS)
 
-SRC := $(filter-out core/main.c gate/gen/%,$(wildcard core/*.c core/*/*.c \
+SRC := $(filter-out core/main.c core/gen/% gate/gen/%,$(wildcard core/*.c core/*/*.c \
 	core/*/*/*.c gate/*.c gate/*/*.c))
 SRCXX := $(wildcard core/*/*.cpp)
 # The C++ file takes longest, so it is begun first.
@@ -124,6 +124,13 @@ $(O)/gen/filters.inc: $(GENERATOR)
 	$(call say,GEN)$< >$@.$$$$ && mv $@.$$$$ $@
 
 $(O)/gate/build/filters.o build/tidy/gate/build/filters.ok: $(O)/gen/filters.inc
+
+# Columns of characters, as the C library counts them.
+$(O)/gen/columns.inc: $(O)/core/gen/columns.o
+	@mkdir -p $(@D)
+	$(call say,GEN)$(CC) $(LDFLAGS_ALL) -o $(@:.inc=) $< && $(@:.inc=) >$@.$$$$ && mv $@.$$$$ $@
+
+$(O)/core/base/text.o build/tidy/core/base/text.ok: $(O)/gen/columns.inc
 
 # The starter of `matins init` as lines of a C string.
 $(O)/gen/starter.inc: core/cli/starter.toml
@@ -254,7 +261,7 @@ check-all:
 .PHONY: lint
 lint: ## clang-tidy over every source file, shellcheck, headers: minutes
 	+@$(SUBMAKE) check-deps
-	+@$(SUBMAKE) $(O)/gen/filters.inc $(O)/gen/starter.inc
+	+@$(SUBMAKE) $(O)/gen/columns.inc $(O)/gen/filters.inc $(O)/gen/starter.inc
 	$(call run-groups,check-lint)
 
 .PHONY: check-lint

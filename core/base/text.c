@@ -54,9 +54,7 @@ static size_t first_columns(struct str s, size_t *ret_bytes)
 		uint32_t first, last;
 		size_t columns;
 	} rows[] = {
-#define COLUMNS(first, last, columns) {first, last, columns},
-#include "core/base/columns.def"
-#undef COLUMNS
+#include "gen/columns.inc"
 	};
 	size_t n = str_utf8_len(s), low = 0, high = ARRAY_LEN(rows);
 	uint32_t c;
