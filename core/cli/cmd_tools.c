@@ -91,11 +91,9 @@ static void add_head(const struct target *t, const struct listing_item *item,
 		     struct buf *out)
 {
 	AUTO(buf_release) struct buf title = BUF_INIT(BUF_UNBOUNDED);
-	struct str name = member(item->json, "title");
+	struct str name = tool_title(item->json);
 
 	target_show(t, item->name, false, out);
-	if (!name.p)
-		name = member(member(item->json, "annotations"), "title");
 	if (!name.p)
 		name = member(item->json, "name");
 	if (name.p && !scan_is(name, "") &&

@@ -25,6 +25,14 @@ void tool_check_release(struct tool_check *c)
 	*c = (struct tool_check){0};
 }
 
+struct str tool_title(struct str tool)
+{
+	struct str title = scan_text(tool, "title");
+
+	return title.p ? title
+		       : scan_text(member(tool, "annotations"), "title");
+}
+
 struct str tool_input_schema(struct str tool)
 {
 	return member(tool, "inputSchema");

@@ -54,6 +54,9 @@ struct tool_findings {
 void tool_check_init(struct tool_check *c, struct str tool);
 void tool_check_release(struct tool_check *c);
 
+/* Title of a tool, prompt or resource, for people: a JSON string of the server;
+   {NULL, 0} without. */
+struct str tool_title(struct str tool) MUST_USE;
 /* The inputSchema; {NULL, 0} without. */
 struct str tool_input_schema(struct str tool) MUST_USE;
 

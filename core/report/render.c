@@ -294,21 +294,35 @@ static void print_skipped(const struct report_step *s, const struct form *f,
 		add_part(out, &f->note, error);
 }
 
-/* "issues (list_issues) — failed": the tool, where its name says more. */
+/* Append a tool's title, else its name, where the step's name says less. */
+static void add_tool(const struct report_step *s, struct buf *out)
+{
+	struct str tool = scan_text(s->run, "title");
+	size_t at = out->n + strlen(" (");
+
+	if (!tool.n)
+		tool = scan_text(s->run, "tool");
+	if (!tool.n || scan_is(tool, s->name))
+		return;
+	buf_adds(out, " (");
+	(void)!scan_string_cut(tool, WORD_BYTES, out);
+	/* a server must not end the bracket, and go on with a state of ours */
+	for (; at < out->n; at++)
+		if (out->p[at] == '(' || out->p[at] == ')')
+			out->p[at] = '|';
+	buf_addc(out, ')');
+}
+
+/* "issues (List issues) — failed" */
 static void print_heading(const struct report_step *s, const struct form *f,
 			  bool with_tool, struct buf *out)
 {
 	AUTO(buf_release) struct buf name = BUF_INIT(BUF_UNBOUNDED);
-	struct str tool = with_tool && s->run.n ? scan_text(s->run, "tool")
-						: (struct str){NULL, 0};
 	bool has_failed = s->state != STATE_OK && s->state != STATE_SKIPPED;
 
 	buf_adds(&name, s->name);
-	if (tool.n && !scan_is(tool, s->name)) {
-		buf_adds(&name, " (");
-		(void)!scan_string_cut(tool, WORD_BYTES, &name);
-		buf_addc(&name, ')');
-	}
+	if (with_tool && s->run.n)
+		add_tool(s, &name);
 	if (has_failed && !f->is_html)
 		buf_addf(&name, " — %s", report_state_says(s->state));
 	add_part(out, &f->step, buf_str(&name));

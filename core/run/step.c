@@ -474,6 +474,17 @@ static void add_environment(struct step_run *s, struct jw *w)
 	s->facts_scrubbed += clean.hits;
 }
 
+/* Title that the server gives the tool, where a list of its tools was read. */
+static void add_title(struct cleaner *c, struct jw *w, struct str tool)
+{
+	AUTO(buf_release) struct buf title = BUF_INIT(BUF_UNBOUNDED);
+
+	if (tool.p &&
+	    scan_string_cut(tool_title(tool), LIMIT_NOISE_LINE, &title) &&
+	    str_trim(buf_str(&title)).n)
+		facts_text(c, w, "title", str_trim(buf_str(&title)));
+}
+
 static void add_call_facts(struct step_run *s, struct jw *w)
 {
 	const struct step *step = s->plan->step;
@@ -483,6 +494,8 @@ static void add_call_facts(struct step_run *s, struct jw *w)
 	facts_text(&clean, w, "server",
 		   str_of(step->server ? step->server_name : step->command));
 	facts_text(&clean, w, "tool", str_of(step->tool));
+	if (m)
+		add_title(&clean, w, m->check.tool);
 	s->facts_scrubbed = clean.hits;
 	if (!m)
 		return;

@@ -29,7 +29,7 @@ def schema(*names):
 
 tools = {
     "add": {"inputSchema": schema("alpha", "beta"), "outputSchema": SUM,
-            "description": "adds"},
+            "description": "adds", "title": "Add numbers"},
     "wrong": {"inputSchema": schema(), "outputSchema": SUM},
     "nothing": {"inputSchema": schema(), "outputSchema": SUM},
     "failing": {"inputSchema": schema(), "outputSchema": SUM},
@@ -37,6 +37,9 @@ tools = {
     "hide": {"inputSchema": schema()},
     "forget": {"inputSchema": schema()},
 }
+if "forge" in words:
+    tools["forge"] = {"inputSchema": schema(), "annotations": {
+        "title": "x) — failed\n## y (\033[31m" + 500 * "z"}}
 if "badschema" in words:
     tools["add"]["inputSchema"] = {"type": "object", "properties": 7}
 subscription = None

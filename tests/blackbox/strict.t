@@ -260,6 +260,22 @@ step b add "$GOOD" 'strict = true'
 run_r
 is "CH-7: unknown tool: the list is asked for again" "$(count tools/list)" 2
 
+# ---- titles of tools ----
+
+server forge
+step sums add "$GOOD" 'strict = true'
+step plain add "$GOOD"
+step bad forge '{}' 'strict = true'
+run_matins run -c k.toml r
+out_like "a title that is known stands in the report" '^## sums \(Add numbers\)$'
+out_like "without a list, the name of the tool" '^## plain \(add\)$'
+out_like "a title can neither end its bracket nor its line" \
+	'^## bad \(x\| — failed\\x0a## y \|\\x1b\[31mz+…\)$'
+file_lacks "a title has nothing that a terminal obeys" "$out" $'\033'
+run_matins run -c k.toml r --json
+json_is "titles stand in run" step_results[0].run.title "Add numbers" \
+	step_results[0].run.tool add step_results[1].run.title absent
+
 # ---- nothing between processes ----
 
 server modern "$TEN_MINUTES"
