@@ -44,13 +44,20 @@ static struct arena_block *add_block(struct arena *a, size_t n)
 	return b;
 }
 
-void *arena_alloc(struct arena *a, size_t n)
+/* What an object of `n` bytes takes, so that the next one is aligned, too. */
+static size_t round_up(size_t n)
 {
 	const size_t align = alignof(max_align_t);
+
+	return (n + align - 1) & ~(align - 1);
+}
+
+void *arena_alloc(struct arena *a, size_t n)
+{
 	struct arena_block *b = a->head;
 	void *p;
 
-	n = (n + align - 1) & ~(align - 1);
+	n = round_up(n);
 	if (!b || b->size - b->used < n)
 		b = add_block(a, n);
 	p = b->data + b->used;
@@ -87,15 +94,22 @@ struct strlist arena_strlist(struct arena *a, const struct strlist *list)
 	return copy;
 }
 
+/* Written where it is to stay, which has room for it as a rule. */
 char *arena_vprintf(struct arena *a, const char *fmt, va_list ap)
 {
+	char *at = a->head ? a->head->data + a->head->used : NULL;
+	size_t room = a->head ? a->head->size - a->head->used : 0;
 	va_list again;
 	int n;
 	char *out;
 
 	va_copy(again, ap);
-	n = vsnprintf(NULL, 0, fmt, again);
+	n = vsnprintf(at, room, fmt, again);
 	va_end(again);
+	if (round_up((size_t)n + 1) <= room) {
+		a->head->used += round_up((size_t)n + 1);
+		return at;
+	}
 	out = arena_alloc(a, (size_t)n + 1);
 	vsnprintf(out, (size_t)n + 1, fmt, ap);
 	return out;

@@ -126,15 +126,10 @@ static void add_port(uint16_t *ports, size_t *n, uint16_t port)
 }
 
 struct endpoints {
-	struct endpoint *row; /* room for POLICY_ENDPOINTS_MAX */
+	struct arena *arena;
+	struct endpoint *row; /* at most POLICY_ENDPOINTS_MAX */
 	size_t n;
 };
-
-static struct endpoints endpoints_new(struct arena *arena)
-{
-	return (struct endpoints){.row = ARENA_ARRAY(arena, struct endpoint,
-						     POLICY_ENDPOINTS_MAX)};
-}
 
 /* False when there is no room; one that is there is not added twice. */
 static bool add_endpoint(struct endpoints *e, const struct endpoint *row)
@@ -150,6 +145,7 @@ static bool add_endpoint(struct endpoints *e, const struct endpoint *row)
 	if (e->n == POLICY_ENDPOINTS_MAX ||
 	    (row->kind == ENDPOINT_FORWARD && forwards == POLICY_FORWARDS_MAX))
 		return false;
+	e->row = arena_grow(e->arena, e->row, e->n, sizeof(*row));
 	e->row[e->n++] = *row;
 	return true;
 }
@@ -176,7 +172,7 @@ static void set_endpoints(struct policy *p, const struct endpoints *e,
 static int read_net(const struct strlist *net, struct arena *arena,
 		    struct policy *p, struct err *err)
 {
-	struct endpoints rows = endpoints_new(arena);
+	struct endpoints rows = {.arena = arena};
 	bool all = false, loopback = false;
 
 	for (size_t i = 0; i < net->n; i++) {
@@ -365,8 +361,7 @@ static enum met meet_endpoint(const struct endpoint *asked,
 static void meet_endpoints(const struct gate_axis *axis, struct arena *arena,
 			   struct policy *p)
 {
-	struct endpoints leash = endpoints_new(arena);
-	struct endpoints out = endpoints_new(arena);
+	struct endpoints leash = {.arena = arena}, out = leash;
 
 	for (size_t i = 0; i < axis->only.n; i++) {
 		struct err ignored = ERR_INIT;
