@@ -112,7 +112,7 @@ static int judge_links(struct prepared *p, const struct origin *o,
 	for (size_t i = 0; i < w->n_links; i++) {
 		const struct walk_link *l = &w->link[i];
 		bool is_itself = strcmp(path, l->at) == 0;
-		const char *why;
+		const char *why, *line = "";
 
 		if (!resolve_is_trusted(l->st.st_uid))
 			why = "the link belongs to another user";
@@ -127,12 +127,19 @@ static int judge_links(struct prepared *p, const struct origin *o,
 		else
 			why = "a link that leads out of its folder and of what "
 			      "is granted";
+		/* no line opens keys by being pasted */
+		if (!is_precious(p, w->path))
+			line = arena_printf(
+				&p->arena, ": sandbox.%s = [\"%s\"]",
+				strcmp(o->name, "write") == 0 ? "write"
+							      : "read",
+				w->path);
 		return err_set(err, ERR_POLICY,
 			       "%s: %s leads to %s%s%s: %s; if that is meant, "
-			       "name %s itself",
+			       "name %s itself%s",
 			       o->name, path, w->path,
 			       is_itself ? "" : " by the link ",
-			       is_itself ? "" : l->at, why, w->path);
+			       is_itself ? "" : l->at, why, w->path, line);
 	}
 	return 0;
 }

@@ -44,7 +44,7 @@ exec_folders() {
 		# shellcheck disable=SC2086
 		gate $way -- sh -c "read -r x <$W/data/file; echo \$x"
 		refused "$way: a link out of the project" \
-			"leads out of its folder.*name $W/data itself"
+			"leads out of its folder.*name $W/data itself: sandbox.read"
 		ln -sfn store node_modules
 		[[ $who == root ]] || as_user true
 		# shellcheck disable=SC2086
