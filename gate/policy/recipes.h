@@ -21,7 +21,8 @@ struct recipe {
 		RECIPE_PROJECT,
 		RECIPE_SCRIPT,
 		RECIPE_ARGUMENT,
-		RECIPE_STARTED
+		RECIPE_STARTED,
+		RECIPE_WORD
 	} finds;
 	const char *markers, *at, *made;
 	const char *exec, *folders, *read, *env, *says;

@@ -40,6 +40,10 @@ static void prepare_argv(struct prepared *p)
 		list_add(&p->argv, &p->arena, r->prefix.item[i]);
 	for (size_t i = r->prefix.n ? 1 : 0; argv[0] && argv[i]; i++)
 		list_add(&p->argv, &p->arena, argv[i]);
+	/* python finds its virtual environment by this name */
+	if (p->hidden_cwd && p->argv.n && p->argv.item[0][0] != '/' &&
+	    strchr(p->argv.item[0], '/'))
+		p->argv.item[0] = r->file[0].asked;
 	if (!p->argv.n)
 		list_add(&p->argv, &p->arena, p->request->program);
 	list_add(&p->argv, &p->arena, NULL);
@@ -518,6 +522,7 @@ static int prepare_env(struct prepared *p, struct err *err)
 	l->own_pids = p->own_view;
 	if (prepare_cwd(p, err) < 0)
 		return -1;
+	prepare_argv(p);
 	l->argv = p->argv.item;
 	l->envp = p->env.item;
 	l->change_id = p->id.change;
@@ -658,7 +663,6 @@ static int prepare(struct gate *gate, const struct gate_request *request,
 	if (choose_isolation(p, err) < 0 || choose_net(p, err) < 0)
 		return -1;
 	prepare_group(p);
-	prepare_argv(p);
 	if (prepare_grants(p, err) < 0 || prepare_identity(p, err) < 0 ||
 	    prepare_view(p, err) < 0)
 		return -1;

@@ -1,6 +1,7 @@
 #include "gate/prepare/prepare_recipes.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -54,6 +55,17 @@ static bool is_argument(const struct prepared *p, const struct recipe *r)
 	return false;
 }
 
+/* Does a script, or a program such as timeout, name one of these? */
+static bool is_word(const struct prepared *p, const struct recipe *r)
+{
+	for (size_t i = 0; i < p->n_recipes; i++)
+		for (size_t k = 0; k < p->recipes[i].words.n; k++)
+			if (programs_is_one(r->programs,
+					    p->recipes[i].words.item[k]))
+				return true;
+	return false;
+}
+
 /* ---- projects ---- */
 
 /* The first link on the way that is another user's, or that an earlier run
@@ -100,7 +112,7 @@ static bool starting_folder(struct prepared *p, const struct recipe *r,
 	return !link;
 }
 
-static struct project find_project(struct prepared *p, const struct recipe *r,
+static struct project find_project(struct prepared *p, const char *markers,
 				   const char *from)
 {
 	const struct strlist *const written[] = {
@@ -108,7 +120,7 @@ static struct project find_project(struct prepared *p, const struct recipe *r,
 		&p->gate->config.written, NULL};
 	const struct project_search search = {
 		.from = from,
-		.markers = r->markers,
+		.markers = markers,
 		.homes = &p->gate->homes,
 		.written = written,
 	};
@@ -143,7 +155,7 @@ static void choose_project(struct prepared *p, struct recipe_used *u)
 	     !(r->finds == RECIPE_NAMED && u->is_named)) ||
 	    !starting_folder(p, r, &from))
 		return;
-	found = find_project(p, r, from);
+	found = find_project(p, r->markers, from);
 	if (!found.path && u->is_named)
 		prepared_cap(p,
 			     "preset \"%s\" grants a project, and the starting "
@@ -167,19 +179,26 @@ static void choose_project(struct prepared *p, struct recipe_used *u)
 static const char *const fetched[] = {"/node_modules/", "/site-packages/",
 				      "/.cache/"};
 
-static bool is_own(struct prepared *p, const char *path, const struct stat *st)
+/* Has nobody but the user and root written the file? */
+static bool is_users(struct prepared *p, const char *path,
+		     const struct stat *st)
 {
 	struct stat readable = *st;
 
 	/* a shell runs what it can read */
 	readable.st_mode |= S_IXUSR;
-	for (size_t i = 0; i < ARRAY_LEN(fetched); i++)
-		if (strstr(path, fetched[i]))
-			return false;
 	return S_ISREG(st->st_mode) && st->st_size <= SCRIPT_BYTES &&
 	       resolve_is_trusted(st->st_uid) &&
 	       !resolve_judge(&readable, geteuid(), getegid()) &&
 	       !prepared_is_written(p, path, NULL);
+}
+
+static bool is_own(struct prepared *p, const char *path, const struct stat *st)
+{
+	for (size_t i = 0; i < ARRAY_LEN(fetched); i++)
+		if (strstr(path, fetched[i]))
+			return false;
+	return is_users(p, path, st);
 }
 
 /* ---- which apply by themselves ---- */
@@ -208,7 +227,7 @@ static bool is_own_tool(struct prepared *p, const struct recipe *r)
 		return true;
 	if (!starting_folder(p, r, &from))
 		return false;
-	found = find_project(p, r, from);
+	found = find_project(p, r->markers, from);
 	return found.path && place_covers(found.path, f->path);
 }
 
@@ -221,7 +240,8 @@ static bool applies(struct prepared *p, const struct recipe *r)
 	if (allow_has(&p->policy.preset, RECIPE_NONE))
 		return false;
 	if (!f)
-		return r->finds == RECIPE_ARGUMENT && is_argument(p, r);
+		return (r->finds == RECIPE_ARGUMENT && is_argument(p, r)) ||
+		       (r->finds == RECIPE_WORD && is_word(p, r));
 	if (!is_started(p, r, f) && !is_own_tool(p, r))
 		return false;
 	if (!*r->subcommands)
@@ -331,23 +351,27 @@ static const struct resolved_file *file_of(const struct prepared *p,
 	return f;
 }
 
-/* Fill in {file} and {prefix}, all of them. */
+/* Fill in {file}, {prefix} and {venv}, all of them. */
 static const char *fill(struct prepared *p, const struct recipe *r,
 			const char *text)
 {
-	const char *path = file_of(p, r)->path, *hole;
-	const char *prefix =
-		resolve_dirname(resolve_dirname(path, &p->arena), &p->arena);
+	const struct resolved_file *f = file_of(p, r);
+	const char *hole;
 
 	while ((hole = strchr(text, '{'))) {
 		bool is_file = hole[1] == 'f';
 		const char *end = strchr(hole, '}');
+		const char *from = hole[1] == 'v' ? f->asked : f->path;
 
 		if (!end)
 			return text;
 		text = arena_printf(
 			&p->arena, "%.*s%s%s", (int)(hole - text), text,
-			is_file ? resolve_basename(path) : prefix, end + 1);
+			is_file ? resolve_basename(from)
+				: resolve_dirname(
+					  resolve_dirname(from, &p->arena),
+					  &p->arena),
+			end + 1);
 	}
 	return text;
 }
@@ -367,6 +391,68 @@ static const char *expand(struct prepared *p, const struct recipe *r,
 	return strchr(text, '{') ? fill(p, r, text) : text;
 }
 
+/* ---- folders that files .pth name ---- */
+
+/* Lines that are looked at, of all such files of a folder. */
+#define PTH_LINES 64
+
+/* Files of projects from which packages are installed. */
+static const char sources[] = "pyproject.toml setup.py setup.cfg";
+
+/* Add a folder of the user's own project. */
+static void add_sources(struct prepared *p, const char *path,
+			struct strlist *list)
+{
+	struct walk w = WALK_INIT;
+
+	if (path[0] != '/' || walk_open(path, &p->arena, &w) < 0)
+		return;
+	walk_release(&w);
+	if (w.path && !foreign_link(p, &w) && is_of_user(w.path) &&
+	    !holds_keys(p, w.path) && find_project(p, sources, w.path).marker)
+		list_add_new(list, &p->arena, w.path);
+}
+
+static void read_pth(struct prepared *p, const char *path, size_t *lines,
+		     struct strlist *list)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(SCRIPT_BYTES);
+	struct err ignored = ERR_INIT;
+	struct stat st;
+	struct str rest;
+
+	if (lstat(path, &st) < 0 || !is_users(p, path, &st) ||
+	    fd_read_regular(path, &text, &ignored) < 0)
+		return;
+	rest = buf_str(&text);
+	while (rest.n && (*lines)++ < PTH_LINES) {
+		struct str line = str_trim(str_cut(&rest, '\n'));
+
+		add_sources(p, arena_strndup(&p->arena, line.p, line.n), list);
+	}
+}
+
+/* pattern  "FOLDER/" and "*.pth" */
+static void add_pth(struct prepared *p, const char *pattern,
+		    struct strlist *list)
+{
+	const char *folder = resolve_dirname(pattern, &p->arena);
+	DIR *dir = opendir(folder);
+	struct dirent *e;
+	size_t lines = 0;
+
+	while (dir && (e = readdir(dir)))
+		if (str_ends(str_of(e->d_name), ".pth"))
+			read_pth(p,
+				 arena_printf(&p->arena, "%s/%s", folder,
+					      e->d_name),
+				 &lines, list);
+	if (dir)
+		closedir(dir);
+}
+
+/* ---- words of a row ---- */
+
 /* Add the words; paths where there is something. */
 static void add_words(struct prepared *p, const struct recipe *r,
 		      const char *words, struct strlist *list)
@@ -376,7 +462,9 @@ static void add_words(struct prepared *p, const struct recipe *r,
 	while (rest.n) {
 		const char *word = expand(p, r, str_cut(&rest, ' '));
 
-		if (word && (*word != '/' || access(word, F_OK) == 0))
+		if (word && str_ends(str_of(word), "/*.pth"))
+			add_pth(p, word, list);
+		else if (word && (*word != '/' || access(word, F_OK) == 0))
 			list_add_new(list, &p->arena, word);
 	}
 }

@@ -433,10 +433,69 @@ builds() {
 	ok "$who: the archive is whole" gzip -t o.tgz
 	gate --write . --preset none -- tar czf p.tgz x.c
 	isnt "$who: not with none" "$status" 0
+	for script in 'tar czf s.tgz x.c' 'tar -z -c -f s.tgz x.c' \
+		'cd . && tar --xz -cf s.txz x.c'; do
+		gate --write . -- sh -c "$script"
+		exit_is "$who: sh: $script" 0
+	done
+	gate --write . -- timeout 20 tar czf s.tgz x.c
+	exit_is "$who: timeout: tar czf" 0
+	gate --write . --preset none --exec tar -- sh -c 'tar czf s.tgz x.c'
+	isnt "$who: a script with none starts no gzip" "$status" 0
+	gate --explain -- sh -c 'echo tar czf s.tgz x.c'
+	out_unlike "$who: a word that is no program brings none" gzip
 	cd "$T" || exit
 }
 
 # ---- python ----
+
+# packages that were installed with `pip install -e`: a file .pth of the
+# virtual environment names the folder of their sources
+editable() {
+	local real site
+
+	real=$(readlink -f "$PYTHON")
+	site=$W/home/env/lib/${real##*/}/site-packages
+	mkdir -p "$site" "$W/home/env/bin" "$W/home/tasks/src/tasks" \
+		"$W/home/notes" "$W/home/.ssh/src"
+	ln -s "$real" "$W/home/env/bin/python"
+	printf 'home = /usr/bin\nversion = 3\n' >"$W/home/env/pyvenv.cfg"
+	echo 'print("from the sources")' >"$W/home/tasks/src/tasks/__init__.py"
+	cp -r "$W/home/tasks/src/tasks" "$W/home/notes/"
+	cp -r "$W/home/tasks/src/tasks" "$W/home/.ssh/src/"
+	touch "$W/home/tasks/pyproject.toml" "$W/home/.ssh/pyproject.toml"
+	printf '# of pip\nimport sys\n%s\n' "$W/home/tasks/src" >"$site/t.pth"
+	hand_over
+	cd "$W" || exit
+	HOME=$W/home gate -- home/env/bin/python -c 'import tasks'
+	out_is "$who: python finds a package that was installed with -e" \
+		'from the sources'
+	HOME=$W/home gate --write home/tasks/src -- home/env/bin/python \
+		-c 'import tasks'
+	out_is "$who: also where it may write" 'from the sources'
+	HOME=$W/home gate -- home/env/bin/python -c \
+		"open('$W/home/tasks/src/new', 'w')"
+	isnt "$who: it is never writable" "$status" 0
+	HOME=$W/home gate -- home/env/bin/python -c \
+		"open('$W/home/tasks/pyproject.toml')"
+	isnt "$who: and nothing beside it can be read" "$status" 0
+	HOME=$W/home gate --preset none -- home/env/bin/python -c 'import tasks'
+	isnt "$who: not with none" "$status" 0
+	HOME=$W/home gate --write home/env -- home/env/bin/python -c 'import tasks'
+	isnt "$who: a .pth that the program may write names nothing" "$status" 0
+	for folder in "$W/home/notes" "$W/home" "$W/home/.ssh/src" / ..; do
+		echo "$folder" >"$site/t.pth"
+		[[ $who == root ]] || as_user true
+		HOME=$W/home gate -- home/env/bin/python -c 'import tasks'
+		isnt "$who: no project of a package: ${folder#"$W"}" "$status" 0
+	done
+	ln -s "$W/home/.ssh" "$W/home/tasks/keys"
+	echo "$W/home/tasks/keys/src" >"$site/t.pth"
+	[[ $who == root ]] || as_user true
+	HOME=$W/home gate -- home/env/bin/python -c 'import tasks'
+	isnt "$who: keys by a link are none" "$status" 0
+	cd "$T" || exit
+}
 
 user_site() {
 	local real site
@@ -542,6 +601,7 @@ both_users others_scripts
 both_users leashed
 both_users builds
 both_users user_site
+both_users editable
 both_users npm_install
 who=root
 [[ $(id -u) -eq 0 ]] || who=user
