@@ -166,7 +166,6 @@ int gate_explain(struct gate *gate, const struct gate_request *request,
 		 struct err *err)
 {
 	struct gate_explained e = {.program = NULL};
-	struct gate_fact *facts;
 	struct prepared p;
 	int r = prepare_by(gate, request, false, prepare_until(request), &p,
 			   err);
@@ -183,9 +182,7 @@ int gate_explain(struct gate *gate, const struct gate_request *request,
 		copy_net(&p.policy, arena, &e.net);
 		copy_sockets(&p, arena, &e.sockets);
 		e.bounds = p.bounds;
-		e.facts = facts =
-			ARENA_ARRAY(arena, struct gate_fact, N_GUARANTEES);
-		gate_keep_facts(gate, p.facts, facts);
+		e.facts = gate_keep_facts(gate, p.facts);
 		e.n_facts = N_GUARANTEES;
 		*ret = e;
 	}

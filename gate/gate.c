@@ -54,14 +54,12 @@ struct gate_child {
 	struct may_run *may_run;  /* NULL: what may run was not noted */
 	size_t n_may_run;
 	struct gate_child_info info; /* texts of the gate */
-	struct gate_fact facts[N_GUARANTEES];
 	char *private_dir;
 	const char *hidden_cwd;	   /* text of the gate, or NULL */
 	struct cgroups *cgroups;   /* the gate's, as long as .group is there */
 	struct cgroup *group;	   /* the pool's; NULL = none */
 	struct gate_policy bounds; /* policy_bounds() */
-	struct hits hits;
-	bool killed; /* by us */
+	bool killed;		   /* by us */
 };
 
 /* ---- execs of its tree: judged while they wait ---- */
@@ -112,25 +110,30 @@ static const char *unlisted(const struct gate_child *c, const char *path,
 	return starts;
 }
 
-/* Keep which files the kernel will let this child execute. */
-static void note_listed(struct gate_child *c, const struct prepared *p)
+static bool may_execute(const struct grant *g)
 {
-	const struct grants *lists[] = {&p->grants, &p->gate->base};
-	size_t cap = lists[0]->n + lists[1]->n;
+	return grant_rights(g->what) & LL_FS_EXECUTE;
+}
 
-	c->may_run = ARENA_ARRAY(&c->arena, struct may_run, cap + 1);
-	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
-		for (size_t i = 0; i < lists[k]->n; i++) {
-			const struct grant *g = &lists[k]->grant[i];
+/* Keep which files the kernel will let this child execute; none of the base. */
+static void note_listed(struct gate_child *c, const struct grants *grants)
+{
+	size_t n = 0;
 
-			if (!(grant_rights(g->what) & LL_FS_EXECUTE))
-				continue;
-			c->may_run[c->n_may_run++] = (struct may_run){
-				.file = {g->st.st_dev, g->st.st_ino},
-				.is_folder = S_ISDIR(g->st.st_mode),
-				.path = arena_strdup(&c->arena, g->path),
-			};
-		}
+	for (size_t i = 0; i < grants->n; i++)
+		n += may_execute(&grants->grant[i]);
+	c->may_run = ARENA_ARRAY(&c->arena, struct may_run, n + 1);
+	for (size_t i = 0; i < grants->n; i++) {
+		const struct grant *g = &grants->grant[i];
+
+		if (!may_execute(g))
+			continue;
+		c->may_run[c->n_may_run++] = (struct may_run){
+			.file = {g->st.st_dev, g->st.st_ino},
+			.is_folder = S_ISDIR(g->st.st_mode),
+			.path = arena_strdup(&c->arena, g->path),
+		};
+	}
 }
 
 static int judge_rules(const struct gate_child *c, const struct watch_exec *x,
@@ -319,11 +322,14 @@ static bool is_pinned(const struct prepared *p, const char *path)
 static void begin_sockets(const struct prepared *p, struct gate_child *c)
 {
 	struct sockets *s = &c->sockets;
-	struct sockets_grant *grant =
-		ARENA_ARRAY(&c->arena, struct sockets_grant, p->grants.n + 1);
+	struct sockets_grant *grant;
+	size_t n = 0;
 
 	if (p->sockets != SOCKETS_JUDGED)
 		return;
+	for (size_t i = 0; i < p->grants.n; i++)
+		n += (p->grants.grant[i].what & GRANT_SOCKET) != 0;
+	grant = ARENA_ARRAY(&c->arena, struct sockets_grant, n);
 	for (size_t i = 0; i < p->grants.n; i++) {
 		const struct grant *g = &p->grants.grant[i];
 
@@ -363,7 +369,7 @@ static void begin_watch(struct prepared *p, struct gate_child *c)
 	p->launch.serve_arg = c;
 	c->programs = programs_copy(&p->programs, &c->arena);
 	if (p->gate->landlock_abi > 0)
-		note_listed(c, p);
+		note_listed(c, &p->grants);
 	begin_sockets(p, c);
 	c->watch.judge = judge_exec;
 	c->watch.judge_arg = c;
@@ -382,14 +388,20 @@ static void fill_child(struct gate_child *c, struct prepared *p)
 	struct gate *g = p->gate;
 	struct strlist recipes;
 
-	gate_keep_facts(g, p->facts, c->facts);
+	if (c->run.listener < 0)
+		p->facts[GUARANTEE_SYSCALLS].how = arena_printf(
+			&p->arena,
+			"%s; refused calls are not named%s: no listener "
+			"available",
+			p->facts[GUARANTEE_SYSCALLS].how,
+			c->watch.sockets ? ", AF_UNIX is refused" : "");
 	c->info = (struct gate_child_info){
 		.pid = c->run.program,
 		.path = gate_keep_text(g, p->program.file[0].path),
 		.runs = p->direct.says ? gate_keep_text(g, p->direct.says)
 				       : NULL,
 		.cwd = gate_keep_text(g, p->launch.cwd),
-		.facts = c->facts,
+		.facts = gate_keep_facts(g, p->facts),
 		.n_facts = N_GUARANTEES,
 		.sees_memory = p->group_has[CGROUP_MEMORY],
 		.sees_processes = p->group_has[CGROUP_PIDS],
@@ -406,15 +418,6 @@ static void fill_child(struct gate_child *c, struct prepared *p)
 	c->group = p->group;
 	p->group = NULL;
 	c->bounds = p->bounds;
-	if (c->run.listener < 0)
-		c->facts[GUARANTEE_SYSCALLS].how = gate_keep_text(
-			g,
-			arena_printf(&p->arena,
-				     "%s; refused calls are not named%s: no "
-				     "listener available",
-				     c->facts[GUARANTEE_SYSCALLS].how,
-				     c->watch.sockets ? ", AF_UNIX is refused"
-						      : ""));
 	c->gate = g;
 	c->next = g->children;
 	if (g->children)
@@ -676,8 +679,7 @@ static void find_hits(struct gate_child *c)
 		cgroup_read_events(c->cgroups, c->group, &events);
 	end.oom_kills = events.oom_kills;
 	end.forks_refused = events.forks_refused;
-	hits_find(&c->bounds, &end, &c->hits);
-	v->limits = (struct strlist){c->hits.row, c->hits.n};
+	v->limits = hits_find(&c->bounds, &end, &c->arena);
 }
 
 static void judge_end(struct gate_child *c, const siginfo_t *end,
@@ -960,15 +962,14 @@ int gate_check(struct gate *gate, const struct gate_request *request,
 const struct gate_fact *gate_protections(struct gate *g, size_t *ret_n)
 {
 	*ret_n = N_GUARANTEES;
-	if (!g->has_facts) {
+	if (!g->own_facts) {
 		struct prepared p;
 
 		prepare_default(g, &p);
-		gate_keep_facts(g, p.facts, g->facts);
+		g->own_facts = gate_keep_facts(g, p.facts);
 		prepared_release(&p);
-		g->has_facts = true;
 	}
-	return g->facts;
+	return g->own_facts;
 }
 
 /* ---- acts of the runner itself, for remote servers ---- */

@@ -10,13 +10,10 @@
 
 #include <stdint.h>
 
+#include "core/base/arena.h"
 #include "core/base/attr.h"
 #include "core/base/str.h"
 #include "gate/gate.h"
-
-/* memory, processes, cpu, file_size */
-#define HITS_MAX 4
-#define HIT_BYTES 160
 
 /* End of the program. */
 struct hit_end {
@@ -26,18 +23,13 @@ struct hit_end {
 	bool ended_by_us;
 };
 
-struct hits {
-	char text[HITS_MAX][HIT_BYTES];
-	const char *row[HITS_MAX]; /* of .text */
-	size_t n;
-};
-
 /*
- * Find them; .row points into *ret, which must stay where it is.
+ * Find them: a sentence each, in the arena.
  *
  * bounds  policy_bounds() of the child
  */
-void hits_find(const struct gate_policy *bounds, const struct hit_end *end,
-	       struct hits *ret);
+struct strlist hits_find(const struct gate_policy *bounds,
+			 const struct hit_end *end, struct arena *arena)
+	MUST_USE;
 
 #endif

@@ -128,12 +128,12 @@ struct gate_policy gate_policy_copy(const struct gate_policy *from,
 struct programs programs_copy(const struct programs *set, struct arena *arena)
 {
 	struct gate_program_rule *rule =
-		ARENA_ARRAY(arena, struct gate_program_rule, set->n + 1);
+		ARENA_ARRAY(arena, struct gate_program_rule, set->n);
 	struct programs_start *start =
-		ARENA_ARRAY(arena, struct programs_start, set->n_starts + 1);
-	const char **path = ARENA_ARRAY(arena, const char *, set->n + 1);
+		ARENA_ARRAY(arena, struct programs_start, set->n_starts);
+	const char **path = ARENA_ARRAY(arena, const char *, set->n);
 	struct programs_file *file =
-		ARENA_ARRAY(arena, struct programs_file, set->n + 1);
+		ARENA_ARRAY(arena, struct programs_file, set->n);
 
 	for (size_t i = 0; i < set->n; i++) {
 		if (set->file)

@@ -254,13 +254,15 @@ static struct judgement judge(struct prepared *p, enum guarantee g)
 
 static const char *view_remedy(const struct prepared *p)
 {
-	const char *text = ns_remedy(&p->gate->ns);
+	struct gate *g = p->gate;
 
 	if (p->own_view)
 		return NULL;
 	if (p->policy.isolate == GATE_ISOLATE_OFF)
 		return "isolate = \"auto\"";
-	return *text ? text : NULL;
+	if (!g->ns_remedy)
+		g->ns_remedy = ns_remedy(&g->ns);
+	return *g->ns_remedy ? g->ns_remedy : NULL;
 }
 
 static const char *fact_remedy(const struct prepared *p, enum guarantee g)
@@ -392,18 +394,19 @@ static int check_required(struct prepared *p, struct err *err)
 				       f->remedy ? f->remedy : "");
 	}
 	for (enum mechanism m = 0; m < N_MECHANISMS; m++) {
-		const char *remedy = mechanism_remedy_here(p, m);
-		const char *why = why_no_mechanism(p, m);
+		const char *remedy, *why;
 
-		if (p->policy.mechanisms_required & POLICY_BIT(m) &&
-		    !has_mechanism(p, m))
-			return err_set(err, ERR_PROTECTION,
-				       "require: %s (%s) is not in use "
-				       "here%s%s%s%s",
-				       MECHANISMS[m].name, MECHANISMS[m].help,
-				       why ? ": " : "", why ? why : "",
-				       remedy ? "; to have it: " : "",
-				       remedy ? remedy : "");
+		if (!(p->policy.mechanisms_required & POLICY_BIT(m)) ||
+		    has_mechanism(p, m))
+			continue;
+		remedy = mechanism_remedy_here(p, m);
+		why = why_no_mechanism(p, m);
+		return err_set(err, ERR_PROTECTION,
+			       "require: %s (%s) is not in use here%s%s%s%s",
+			       MECHANISMS[m].name, MECHANISMS[m].help,
+			       why ? ": " : "", why ? why : "",
+			       remedy ? "; to have it: " : "",
+			       remedy ? remedy : "");
 	}
 	return 0;
 }

@@ -22,15 +22,38 @@ const char *gate_keep_text(struct gate *g, const char *text)
 	return g->texts.item[g->texts.n - 1];
 }
 
-void gate_keep_facts(struct gate *g, const struct gate_fact *from,
-		     struct gate_fact *to)
+struct gate_facts {
+	struct gate_facts *next;
+	struct gate_fact of[N_GUARANTEES];
+};
+
+/* A text that is kept once is known by its place. */
+static bool are_same(const struct gate_fact *a, const struct gate_fact *b)
 {
+	for (int i = 0; i < N_GUARANTEES; i++)
+		if (a[i].level != b[i].level || a[i].how != b[i].how ||
+		    a[i].remedy != b[i].remedy)
+			return false;
+	return true;
+}
+
+const struct gate_fact *gate_keep_facts(struct gate *g,
+					const struct gate_fact *facts)
+{
+	struct gate_facts new = {.next = g->facts}, *kept;
+
 	for (int i = 0; i < N_GUARANTEES; i++) {
-		to[i] = from[i];
-		to[i].how = gate_keep_text(g, from[i].how);
-		if (from[i].remedy)
-			to[i].remedy = gate_keep_text(g, from[i].remedy);
+		new.of[i] = facts[i];
+		new.of[i].how = gate_keep_text(g, facts[i].how);
+		if (facts[i].remedy)
+			new.of[i].remedy = gate_keep_text(g, facts[i].remedy);
 	}
+	for (kept = g->facts; kept; kept = kept->next)
+		if (are_same(kept->of, new.of))
+			return kept->of;
+	g->facts = ARENA_NEW(&g->arena, struct gate_facts);
+	*g->facts = new;
+	return g->facts->of;
 }
 
 /* ---- the user of children ---- */
@@ -273,6 +296,8 @@ void gate_probe(struct gate *g)
 void gate_probe_again(struct gate *g)
 {
 	ns_forget(g->config.state_dir);
-	g->probed = g->has_facts = g->view_failed = false;
+	g->probed = g->view_failed = false;
+	g->own_facts = NULL;
+	g->ns_remedy = NULL;
 	gate_probe(g);
 }

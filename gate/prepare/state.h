@@ -61,7 +61,8 @@ struct gate {
 	struct setup_place place[GATE_PLACES];
 	size_t n_places;
 	bool probed;
-	struct ns_caps ns; /* after gate_probe() */
+	struct ns_caps ns;     /* after gate_probe() */
+	const char *ns_remedy; /* of .ns, once asked for: it reads settings */
 	struct gate_idmap idmap[SETUP_IDMAPS];
 	size_t n_idmaps;
 	struct gate_filter *filters; /* owned */
@@ -73,8 +74,8 @@ struct gate {
 	bool swept;		     /* folders of crashed runs are removed */
 	struct gate_child *children; /* not freed yet */
 	struct strlist texts;	     /* of gate_keep_text() */
-	struct gate_fact facts[N_GUARANTEES]; /* of gate_protections() */
-	bool has_facts;
+	struct gate_facts *facts;    /* of gate_keep_facts() */
+	const struct gate_fact *own_facts; /* of gate_protections(), or NULL */
 	enum { GATE_HANG_UNKNOWN, GATE_HANG_NEVER, GATE_HANG_MAY } hang;
 	bool view_failed; /* in the last start; the kept trial may be wrong */
 };
@@ -85,9 +86,9 @@ struct gate {
  */
 const char *gate_keep_text(struct gate *gate, const char *text) MUST_USE;
 
-/* Copy all facts of a request; their texts then live as long as the gate. */
-void gate_keep_facts(struct gate *gate, const struct gate_fact *from,
-		     struct gate_fact *to);
+/* Keep all facts of a request as long as the gate, equal ones once. */
+const struct gate_fact *gate_keep_facts(struct gate *gate,
+					const struct gate_fact *facts) MUST_USE;
 
 /* ---- the user of children ---- */
 

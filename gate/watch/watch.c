@@ -673,6 +673,15 @@ void watch_release(struct watch *w)
 
 /* ---- what was refused ---- */
 
+/* Append an empty row; most children never have one. */
+static struct gate_denial *new_row(struct denials *log, int nr)
+{
+	log->row = arena_grow(&log->arena, log->row, log->n, sizeof(*log->row));
+	log->nr = arena_grow(&log->arena, log->nr, log->n, sizeof(*log->nr));
+	log->nr[log->n] = nr;
+	return &log->row[log->n++];
+}
+
 /* The row of a call and a program, made when it is new; NULL: no room. */
 static struct gate_denial *row_of(struct denials *log, int nr, const char *comm)
 {
@@ -684,8 +693,7 @@ static struct gate_denial *row_of(struct denials *log, int nr, const char *comm)
 			return &log->row[i];
 	if (log->n >= DENIALS_MAX)
 		return NULL;
-	log->nr[log->n] = nr;
-	row = &log->row[log->n++];
+	row = new_row(log, nr);
 	*row = (struct gate_denial){
 		.kind = "syscall",
 		.name = name ? name
@@ -735,8 +743,7 @@ void denials_add_row(struct denials *log, const struct gate_denial *row)
 		log->dropped += row->count;
 		return;
 	}
-	log->nr[log->n] = -1; /* of no call */
-	log->row[log->n++] = (struct gate_denial){
+	*new_row(log, -1) = (struct gate_denial){
 		.kind = row->kind,
 		.name = arena_strdup(&log->arena, row->name),
 		.program = arena_strdup(&log->arena, row->program),

@@ -173,8 +173,8 @@ bool watch_address(const void *address, size_t size, char *ret, size_t n)
 #define DENIALS_DETAIL_BYTES 512
 
 struct denials {
-	struct gate_denial row[DENIALS_ROWS]; /* strings in the arena */
-	int nr[DENIALS_ROWS];		      /* call number of each row */
+	struct gate_denial *row; /* in the arena, as their strings */
+	int *nr;		 /* call number of each row; -1: of no call */
 	size_t n;
 	uint64_t dropped; /* refused calls beyond the rows */
 	struct arena arena;

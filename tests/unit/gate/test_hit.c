@@ -13,12 +13,12 @@ static const struct gate_policy bounds = {.memory_bytes = 64 << 20,
 static void one(const struct gate_policy *b, const struct hit_end *end,
 		const char *text)
 {
-	struct hits h;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct strlist hits = hits_find(b, end, &arena);
 
-	hits_find(b, end, &h);
-	assert_int_equal(h.n, text ? 1 : 0);
+	assert_int_equal(hits.n, text ? 1 : 0);
 	if (text)
-		assert_string_equal(h.row[0], text);
+		assert_string_equal(hits.item[0], text);
 }
 
 TEST(memory, killed_for_it, is_said)
@@ -66,11 +66,11 @@ TEST(cpu, and_memory, is_memory)
 {
 	const struct hit_end end = {
 		.signal = SIGKILL, .cpu_us = 2000000, .oom_kills = 1};
-	struct hits h;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct strlist hits = hits_find(&bounds, &end, &arena);
 
-	hits_find(&bounds, &end, &h);
-	assert_int_equal(h.n, 1);
-	assert_int_equal(strncmp(h.row[0], "memory:", 7), 0);
+	assert_int_equal(hits.n, 1);
+	assert_int_equal(strncmp(hits.item[0], "memory:", 7), 0);
 }
 
 TEST(file_size, by_its_signal, is_said)
