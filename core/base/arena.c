@@ -9,9 +9,9 @@
 
 /*
  * Ordinary requests share blocks; larger ones get their own. Many arenas stay
- * small, so the first block is, too: memory costs when it is touched.
+ * small, so the first block is, too; each that follows is twice as large.
  */
-#define FIRST_BYTES 1024
+#define FIRST_BYTES 256
 #define BLOCK_BYTES 8192
 
 struct arena_block {
@@ -27,13 +27,19 @@ struct arena_adopted {
 
 static struct arena_block *add_block(struct arena *a, size_t n)
 {
-	size_t least = a->head ? BLOCK_BYTES : FIRST_BYTES;
-	size_t size = n > least ? n : least;
-	struct arena_block *b = mem_alloc(sizeof(*b) + size);
+	size_t size = a->head ? 2 * a->head->size : FIRST_BYTES;
+	struct arena_block *b;
+	bool is_own;
 
+	if (size > BLOCK_BYTES)
+		size = BLOCK_BYTES;
+	is_own = n > size;
+	if (is_own)
+		size = n;
+	b = mem_alloc(sizeof(*b) + size);
 	b->used = 0;
 	b->size = size;
-	if (a->head && n > BLOCK_BYTES) {
+	if (a->head && is_own) {
 		/* keep the half-empty head in front for small requests */
 		b->next = a->head->next;
 		a->head->next = b;

@@ -6,6 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Room of an array at first. */
+#define FIRST_BYTES 128
+
 static int exhausted_status = 1;
 
 void mem_set_exhausted_status(int status)
@@ -75,10 +78,12 @@ char *mem_printf(const char *fmt, ...)
 
 void *mem_grow(void *p, size_t n, size_t *cap, size_t elem_bytes)
 {
-	size_t want = *cap ? *cap : 8;
+	size_t want = *cap ? *cap : FIRST_BYTES / elem_bytes;
 
 	if (n <= *cap)
 		return p;
+	if (!want)
+		want = 1;
 	while (want < n)
 		want *= 2;
 	p = mem_realloc(p, want * elem_bytes);

@@ -99,7 +99,8 @@ struct client {
 	size_t n_calls, cap_calls;
 	uint64_t last_ticket; /* the number given last; 0: none */
 
-	struct list list[LISTING_KINDS];
+	/* Of each kind; NULL until one is asked for; owned. */
+	struct list *list;
 	struct cache cache; /* single pages (CH-9) */
 	uint64_t last_list_ticket;
 	uint64_t listen;     /* ticket of the subscription; 0: none */
@@ -613,16 +614,16 @@ static void drop_list(struct list *l)
 static void note_change(struct client *c, const char *notice, struct str uri)
 {
 	cache_stale(&c->cache, notice, uri);
-	for (int i = 0; i < LISTING_KINDS; i++)
+	for (int i = 0; c->list && i < LISTING_KINDS; i++)
 		if (strcmp(notices[i], notice) == 0)
 			drop_list(&c->list[i]);
 }
 
 bool client_list_is_stale(const struct client *c, enum listing_kind kind)
 {
-	const struct list *l = &c->list[kind];
+	const struct list *l = c->list ? &c->list[kind] : NULL;
 
-	return l->is_stale || (l->until_ns && now_of(c) >= l->until_ns);
+	return !l || l->is_stale || (l->until_ns && now_of(c) >= l->until_ns);
 }
 
 /* Without a subscription the server tells of no change; `ttlMs` still counts.
@@ -1293,11 +1294,6 @@ struct client *client_new(const struct client_context *context,
 	}
 	if (!c->o.stderr_max)
 		c->o.stderr_max = LIMIT_STDERR_BYTES;
-	for (int i = 0; i < LISTING_KINDS; i++) {
-		c->list[i] = (struct list){.of = c, .is_stale = true};
-		listing_init(&c->list[i].held, (enum listing_kind)i);
-		listing_init(&c->list[i].making, (enum listing_kind)i);
-	}
 	init_child(c);
 	return c;
 }
@@ -1322,11 +1318,12 @@ void client_free(struct client *c)
 	child_release(&c->child);
 	session_free(c->session);
 	buf_release(&c->remote_facts);
-	for (int i = 0; i < LISTING_KINDS; i++) {
+	for (int i = 0; c->list && i < LISTING_KINDS; i++) {
 		listing_release(&c->list[i].held);
 		listing_release(&c->list[i].making);
 		free(c->list[i].wait);
 	}
+	free(c->list);
 	cache_release(&c->cache);
 	for (size_t i = 0; i < c->n_calls; i++)
 		release_call(&c->call[i]);
@@ -1372,10 +1369,23 @@ bool client_keep(struct client *c, const struct client_event *e,
 	return memory != NULL;
 }
 
+static struct list *list_of(struct client *c, enum listing_kind kind)
+{
+	if (c->list)
+		return &c->list[kind];
+	c->list = mem_zalloc(LISTING_KINDS * sizeof(*c->list));
+	for (int i = 0; i < LISTING_KINDS; i++) {
+		c->list[i] = (struct list){.of = c, .is_stale = true};
+		listing_init(&c->list[i].held, (enum listing_kind)i);
+		listing_init(&c->list[i].making, (enum listing_kind)i);
+	}
+	return &c->list[kind];
+}
+
 int client_list(struct client *c, const struct client_list *list,
 		uint64_t *ret_ticket, struct err *err)
 {
-	struct list *l = &c->list[list->kind];
+	struct list *l = list_of(c, list->kind);
 
 	if (!c->is_open)
 		return err_set(err, ERR_PEER, "%s: " SESSION_IS_OVER,
@@ -1406,7 +1416,7 @@ int client_list(struct client *c, const struct client_list *list,
 
 void client_unlist(struct client *c, uint64_t ticket)
 {
-	for (int k = 0; k < LISTING_KINDS; k++) {
+	for (int k = 0; c->list && k < LISTING_KINDS; k++) {
 		struct list *l = &c->list[k];
 		size_t i = 0;
 
@@ -1426,7 +1436,7 @@ void client_unlist(struct client *c, uint64_t ticket)
 void client_take_list(struct client *c, enum listing_kind kind,
 		      struct listing *ret)
 {
-	struct list *l = &c->list[kind];
+	struct list *l = list_of(c, kind);
 
 	*ret = l->held;
 	listing_init(&l->held, kind);

@@ -44,24 +44,28 @@ static void end_stdout(struct program *p)
 	child_close_fd(&p->child, 1);
 }
 
-/* Read into the buffer in place; returns as read(2). */
+/* Read into the buffer, in place once there is much: most programs say little.
+   Returns as read(2). */
 static ssize_t collect(struct program *p, int fd)
 {
 	size_t left = p->out.max - p->out.n;
 	size_t want = left < CHUNK_BYTES ? left : CHUNK_BYTES;
-	char rest[CHUNK_BYTES];
+	bool in_place = p->out.n >= CHUNK_BYTES;
+	char chunk[CHUNK_BYTES];
 	ssize_t r;
 
 	if (want && !p->is_over) {
-		r = read(fd, buf_room(&p->out, want), want);
-		if (r > 0) {
+		r = read(fd, in_place ? buf_room(&p->out, want) : chunk, want);
+		if (r > 0 && in_place) {
 			p->out.n += (size_t)r;
 			p->out.p[p->out.n] = '\0';
+		} else if (r > 0) {
+			(void)buf_add(&p->out, chunk, (size_t)r);
 		}
 		return r;
 	}
 	/* full: one byte more is one too many */
-	r = read(fd, rest, p->is_over ? sizeof(rest) : 1);
+	r = read(fd, chunk, p->is_over ? sizeof(chunk) : 1);
 	if (r > 0 && !p->is_over) {
 		p->is_over = true;
 		if (p->o.over)

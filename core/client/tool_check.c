@@ -1,5 +1,6 @@
 #include "core/client/tool_check.h"
 
+#include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/schema/describe.h"
 
@@ -22,6 +23,8 @@ void tool_check_release(struct tool_check *c)
 {
 	schema_free(c->input.compiled);
 	schema_free(c->output.compiled);
+	free(c->input.why);
+	free(c->output.why);
 	*c = (struct tool_check){0};
 }
 
@@ -92,12 +95,12 @@ static void take_violations(const char *what, const struct schema_result *r,
 	ret->n_more = r->n_more;
 }
 
-static void cannot(const char *what, const struct err *why, struct arena *arena,
+static void cannot(const char *what, const char *why, struct arena *arena,
 		   struct tool_findings *ret)
 {
 	ret->unusable = arena_printf(
 		arena, "%s: not checked, the schema cannot be used: %s", what,
-		why->msg);
+		why);
 }
 
 /* NULL: it cannot be used, and that is said. */
@@ -105,14 +108,14 @@ static const struct schema *compiled(struct tool_schema *ts, struct str text,
 				     const char *what, struct arena *arena,
 				     struct tool_findings *ret)
 {
+	struct err err = ERR_INIT;
+
 	ret->is_told = ts->tried;
-	if (!ts->tried) {
-		ts->why = (struct err)ERR_INIT;
-		ts->tried = true;
-		(void)!schema_compile(text, NULL, &ts->compiled, &ts->why);
-	}
+	if (!ts->tried && schema_compile(text, NULL, &ts->compiled, &err) < 0)
+		ts->why = mem_strdup(err.msg);
+	ts->tried = true;
 	if (!ts->compiled)
-		cannot(what, &ts->why, arena, ret);
+		cannot(what, ts->why, arena, ret);
 	return ts->compiled;
 }
 
@@ -125,7 +128,7 @@ static bool check(const struct schema *s, const char *what, struct str value,
 
 	ret->is_told = false;
 	if (rc < 0)
-		cannot(what, &why, arena, ret);
+		cannot(what, why.msg, arena, ret);
 	if (rc == SCHEMA_VIOLATED)
 		take_violations(what, &result, arena, ret);
 	return rc != SCHEMA_VIOLATED;

@@ -24,7 +24,7 @@
 struct tool_schema {
 	struct schema *compiled; /* owned; NULL before, and when it is bad */
 	bool tried;
-	struct err why; /* of a bad schema */
+	char *why; /* of a bad schema; owned */
 };
 
 struct tool_check {

@@ -36,8 +36,7 @@ struct pool_server {
 	struct asks asks;	 /* answers to its requests; in the arena */
 	struct sampler *sampler; /* owned; NULL: it is not answered */
 	struct remote_server *remote; /* owned; NULL: it is a program */
-	bool is_wrong;		      /* cannot be started, and why */
-	struct err err;
+	const struct err *wrong; /* why it cannot be started; NULL: it can */
 	uint64_t message_max, stderr_max, timeout_ms; /* largest of all */
 	uint64_t pause_ms, not_before_ns;	      /* of the next start */
 	struct loop_timer timer; /* something is to be freed, or started */
@@ -203,11 +202,20 @@ static int prepare_server(struct pool_server *s, const struct plan_step *plan,
 
 static void on_timer(void *arg);
 
+static const struct err *keep_error(const struct err *err, struct arena *arena)
+{
+	struct err *kept = ARENA_NEW(arena, struct err);
+
+	*kept = *err;
+	return kept;
+}
+
 /* The server that the user's plan describes; one that can never start, too. */
 static struct pool_server *server_for(struct pool *p, const struct pool_user *u)
 {
 	unsigned char key[SHA256_BYTES];
 	struct pool_server *s = p->servers;
+	struct err err = ERR_INIT;
 
 	pool_key(u->plan, u->env, key);
 	while (s && memcmp(s->key, key, sizeof(s->key)) != 0)
@@ -222,7 +230,8 @@ static struct pool_server *server_for(struct pool *p, const struct pool_user *u)
 	s->request = u->plan->request;
 	env_add_lines(&s->env, u->env);
 	s->request.env = env_lines(&s->env);
-	s->is_wrong = prepare_server(s, u->plan, &s->err) < 0;
+	if (prepare_server(s, u->plan, &err) < 0)
+		s->wrong = keep_error(&err, &s->arena);
 	s->next = p->servers;
 	p->servers = s;
 	return s;
@@ -444,8 +453,8 @@ static void start_if_due(struct pool_server *s)
 		loop_timer_set(l, &s->timer, s->not_before_ns);
 		return;
 	}
-	if (s->is_wrong) {
-		refuse(s, &s->err);
+	if (s->wrong) {
+		refuse(s, s->wrong);
 		return;
 	}
 	s->client = new_client(s, u);

@@ -219,9 +219,10 @@ static void begin_adding(struct inbox *in)
 	   adding may move, or in that of repaired texts; it is rare: callers
 	   read all before they add */
 	if (!in->batch_line.p) {
-		buf_add_str(&kept, in->again);
-		if (in->again.p)
+		if (in->again.p) {
+			buf_add_str(&kept, in->again);
 			in->again = buf_str(&kept);
+		}
 		buf_release(&in->kept);
 		in->kept = kept;
 	}
