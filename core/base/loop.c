@@ -216,11 +216,11 @@ static int wait_ms(struct loop *l)
 	return left > 3600000 ? 3600000 : (int)left;
 }
 
-int loop_turn(struct loop *l, struct err *err)
+static int turn(struct loop *l, int ms, struct err *err)
 {
 	uint64_t now;
 
-	l->n_batch = epoll_wait(l->epoll, l->batch, BATCH, wait_ms(l));
+	l->n_batch = epoll_wait(l->epoll, l->batch, BATCH, ms);
 	if (l->n_batch < 0) {
 		l->n_batch = 0;
 		return errno == EINTR ? 0 : err_sys(err, errno, "epoll_wait");
@@ -244,4 +244,14 @@ int loop_turn(struct loop *l, struct err *err)
 		t->fire(t->arg);
 	}
 	return 0;
+}
+
+int loop_turn(struct loop *l, struct err *err)
+{
+	return turn(l, wait_ms(l), err);
+}
+
+int loop_look(struct loop *l, struct err *err)
+{
+	return turn(l, 0, err);
 }

@@ -88,5 +88,8 @@ uint64_t loop_now(struct loop *l) MUST_USE;
 
 /* Wait for what comes first and call back. 0, or -1 and ERR_SYS. */
 int loop_turn(struct loop *l, struct err *err) MUST_USE;
+/* Call back for what is there already, and wait for nothing. 0, or -1 and
+   ERR_SYS. */
+int loop_look(struct loop *l, struct err *err) MUST_USE;
 
 #endif

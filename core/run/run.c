@@ -593,21 +593,22 @@ static void give_credentials(struct run *r, struct plan_step *p,
 
 /* ---- the walk over the plan ---- */
 
-static void begin_due_steps(struct run *r)
+/* Is it the turn of the next step? */
+static bool is_one_due(const struct run *r)
 {
-	while (r->next < r->plan.n_steps) {
-		struct step_run *s = &r->result->runs[r->next];
+	return r->next < r->plan.n_steps &&
+	       (!r->running || (r->result->runs[r->next].plan->with_previous &&
+				r->running < r->jobs));
+}
 
-		if (r->running &&
-		    (!s->plan->with_previous || r->running >= r->jobs))
-			return;
-		r->next++;
-		r->running++;
-		if (r->o->observer.begun && s->plan->reason == REASON_NONE)
-			r->o->observer.begun(r->o->observer.arg,
-					     s->plan->step->name);
-		step_begin(s);
-	}
+static void begin_next(struct run *r)
+{
+	struct step_run *s = &r->result->runs[r->next++];
+
+	r->running++;
+	if (r->o->observer.begun && s->plan->reason == REASON_NONE)
+		r->o->observer.begun(r->o->observer.arg, s->plan->step->name);
+	step_begin(s);
 }
 
 /* Ctrl-C ends all steps in order; a second one at once. */
@@ -656,14 +657,15 @@ static int walk_plan(struct run *r, struct err *err)
 	for (;;) {
 		if (r->loop.signal)
 			cancel_the_rest(r);
-		else
-			begin_due_steps(r);
+		else if (is_one_due(r))
+			begin_next(r);
 		/* the last of a server may have been skipped or cancelled */
 		if (!r->running && r->next == r->plan.n_steps &&
 		    pool_is_idle(r->pool))
 			return 0;
-		if ((r->running || r->next == r->plan.n_steps) &&
-		    loop_turn(&r->loop, err) < 0)
+		/* between two starts the others go on: what has ended gives
+		   its memory, descriptors and control group to the next */
+		if ((is_one_due(r) ? loop_look : loop_turn)(&r->loop, err) < 0)
 			return -1;
 	}
 }

@@ -126,6 +126,24 @@ run_matins run -c r.toml r --json --view golden -j 3
 file_is "64 in parallel: the report does not depend on -j" "$out" first
 nothing_left "64 in parallel: no process is left" "$T/"
 
+# What has ended makes room for what begins: few of these live at a time.
+for i in $(seq 300); do
+	printf '[[routines.r.steps]]\nname = "s%d"\n' "$i"
+	printf 'type = "script"\ncommand = "true"\nparallel = true\n'
+done >r.toml
+if grep -aqE "__(asan|ubsan)_" "$BIN"; then
+	skip "300 short ones: 8 MiB of memory" "a sanitizer has its own memory"
+	run_matins run -vv -c r.toml r
+else
+	run_program /dev/null bash -c 'ulimit -S -d 8192; exec "$@"' - \
+		"$BIN" run -vv -c r.toml r
+	exit_is "300 short ones: 8 MiB of memory are enough" 0
+fi
+first_end=$(grep -n -m1 'step s1: .* -> ENDED' "$err" | cut -d: -f1)
+last_begin=$(grep -n 'step s300: WAITING -> RUNNING' "$err" | cut -d: -f1)
+ok "300 short ones: the first ends before the last begins" \
+	test "$first_end" -lt "$last_begin"
+
 # Two runs side by side get different generations.
 sleeper one 0.3 >r.toml
 "$BIN" run -c r.toml r --json >a.json 2>a.err &

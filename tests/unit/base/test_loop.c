@@ -88,6 +88,36 @@ TEST_IN(looping, timer, moved_or_cleared, fires_once_or_never)
 	assert_int_equal(l->n_timers, 0);
 }
 
+static void note_ready(void *arg, UNUSED uint32_t events)
+{
+	note(arg);
+}
+
+TEST_IN(looping, look, at_what_is_there, waits_for_nothing)
+{
+	static char a = 'a', b = 'b';
+	struct loop_timer later = {.fire = note, .arg = &a};
+	struct loop_watch watch;
+	struct loop *l = *state;
+	struct err err = ERR_INIT;
+	int fd[2];
+
+	assert_int_equal(fd_pipe(&fd[0], &fd[1]), 0);
+	assert_int_equal(
+		loop_watch(l, &watch, fd[0], EPOLLIN, note_ready, &b, &err), 0);
+	/* the clock stands still: a turn would wait for ever */
+	loop_timer_set(l, &later, UINT64_MAX - 1);
+	assert_int_equal(loop_look(l, &err), 0);
+	assert_string_equal(fired, "");
+	assert_int_equal(write(fd[1], "x", 1), 1);
+	assert_int_equal(loop_look(l, &err), 0);
+	assert_string_equal(fired, "b");
+	loop_timer_clear(l, &later);
+	loop_unwatch(l, &watch);
+	close(fd[0]);
+	close(fd[1]);
+}
+
 TEST_IN(looping, timers, many_set_and_cleared, keep_their_order)
 {
 	struct loop_timer t[200] = {0};
