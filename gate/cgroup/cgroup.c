@@ -249,10 +249,16 @@ static void sweep_gate(const struct cgroup_fs *fs, int base,
 /* Remove the groups of this user's gates that are dead. */
 static void sweep(const struct cgroup_fs *fs, int base)
 {
-	DIR *dir = open_dir(base);
 	struct group_name gate;
 	const char *name;
+	struct stat st;
+	DIR *dir;
 
+	/* two links are the folder's own; the kernel counts one for each group
+	   in there */
+	if (fstat(base, &st) == 0 && st.st_nlink == 2)
+		return;
+	dir = open_dir(base);
 	while ((name = next_group(&dir, &gate)))
 		if (gate.is_first)
 			sweep_gate(fs, base, &gate);
@@ -328,47 +334,56 @@ static void open_v1(struct cgroups *pool, const struct cgroup_places *at)
 	add_v1(pool, at->pids, false, true);
 }
 
-/* One group of the way up, if its children have that many controllers. */
-static bool try_v2(struct cgroups *pool, const char *path, int wanted)
+/* Controllers that the children of a group have; -1: none can be made there. */
+static int count_v2(int base, bool *ret_memory, bool *ret_pids)
 {
-	int base = fd_open(path, O_RDONLY | O_DIRECTORY, 0);
 	char text[FILE_BYTES];
-	bool memory, pids;
-	struct str type;
+	struct str type = str_trim(read_file(base, ".", "cgroup.type", text));
 
-	if (base < 0)
-		return false;
-	type = str_trim(read_file(base, ".", "cgroup.type", text));
 	/* the root has no type; threads can be divided, their memory not */
-	if (type.n && !str_is(type, "domain")) {
-		close(base);
-		return false;
-	}
+	if (type.n && !str_is(type, "domain"))
+		return -1;
 	read_file(base, ".", "cgroup.subtree_control", text);
-	memory = cgroup_has_word(str_of(text), ' ', "memory");
-	pids = cgroup_has_word(str_of(text), ' ', "pids");
-	if (memory + pids >= wanted)
-		return add_tree(pool, base, path, memory, pids);
-	close(base);
-	return false;
+	*ret_memory = cgroup_has_word(str_of(text), ' ', "memory");
+	*ret_pids = cgroup_has_word(str_of(text), ' ', "pids");
+	return *ret_memory + *ret_pids;
 }
 
+/* The nearest group of the way up whose children have both controllers. */
 static bool walk_v2(struct cgroups *pool, const struct cgroup_places *at,
-		    int wanted)
+		    int wanted, int *ret_most)
 {
 	AUTO(mem_freep) char *path = mem_strdup(at->unified);
 	size_t top = strlen(at->unified_top);
 
 	for (;;) {
+		const char *here = *path ? path : "/";
+		int base = fd_open(here, O_RDONLY | O_DIRECTORY, 0), n = -1;
+		bool memory, pids;
 		char *slash;
 
-		if (try_v2(pool, *path ? path : "/", wanted))
+		if (base >= 0)
+			n = count_v2(base, &memory, &pids);
+		if (n > *ret_most)
+			*ret_most = n;
+		if (n >= wanted && add_tree(pool, base, here, memory, pids))
 			return true;
+		if (n < wanted)
+			fd_closep(&base);
 		slash = strrchr(path, '/');
 		if (!slash || strlen(path) <= top)
 			return false;
 		*slash = '\0';
 	}
+}
+
+/* Both controllers, or one of them. */
+static bool open_v2(struct cgroups *pool, const struct cgroup_places *at)
+{
+	int most = 0;
+
+	return walk_v2(pool, at, 2, &most) ||
+	       (most > 0 && walk_v2(pool, at, 1, &most));
 }
 
 static void open_trees(struct cgroups *pool, const struct cgroup_places *at)
@@ -378,7 +393,7 @@ static void open_trees(struct cgroups *pool, const struct cgroup_places *at)
 	snprintf(pool->name, sizeof(pool->name), PREFIX "%d-%" PRIu64 "-%u",
 		 getpid(), start_time(getpid()), opened++);
 	if (at->unified && at->unified_top) {
-		pool->is_unified = walk_v2(pool, at, 2) || walk_v2(pool, at, 1);
+		pool->is_unified = open_v2(pool, at);
 		if (!pool->is_unified)
 			note_why(pool, at->unified,
 				 "memory and pids are not delegated to us");
@@ -467,22 +482,52 @@ static int set_bounds(const struct cgroups *pool, struct cgroup *g,
 	return 0;
 }
 
-int cgroups_take(struct cgroups *pool, const struct cgroup_want *want,
-		 struct cgroup **ret, struct err *err)
+/* Is nearly nothing charged to a group that a tree has left: page cache, files
+   of a grant? */
+static bool is_reusable(const struct cgroups *pool, const struct cgroup *g)
 {
-	struct cgroup *g = pool->idle;
-	struct err ignored = ERR_INIT;
-	int r = 0;
+	const struct cgroup_tree *memory = tree_of(pool, CGROUP_MEMORY);
+	const char *file =
+		pool->is_unified ? "memory.current" : "memory.usage_in_bytes";
+	char text[FILE_BYTES];
+	uint64_t left = 0;
 
-	if (g) {
+	if (!g->was_used || !memory)
+		return true;
+	read_file(memory->base, g->name, file, text);
+	return str_uint64(str_trim(str_of(text)), &left) && left <= LEFT_MAX &&
+	       left <= g->memory_bytes / 4;
+}
+
+/* Find one that waits; what is left behind by its tree goes with it. */
+static struct cgroup *take_idle(struct cgroups *pool,
+				const struct cgroup_want *want)
+{
+	struct err ignored = ERR_INIT;
+
+	while (pool->idle) {
+		struct cgroup *g = pool->idle;
+
 		pool->idle = g->next;
 		pool->n_idle--;
 		g->next = NULL;
-		if (set_bounds(pool, g, want, &ignored) == 0) {
-			*ret = g;
-			return 0;
-		}
+		if (is_reusable(pool, g) &&
+		    set_bounds(pool, g, want, &ignored) == 0)
+			return g;
 		free_group(pool, g);
+	}
+	return NULL;
+}
+
+int cgroups_take(struct cgroups *pool, const struct cgroup_want *want,
+		 struct cgroup **ret, struct err *err)
+{
+	struct cgroup *g = take_idle(pool, want);
+	int r = 0;
+
+	if (g) {
+		*ret = g;
+		return 0;
 	}
 	g = mem_zalloc(sizeof(*g));
 	snprintf(g->name, sizeof(g->name), "%.64s-%u", pool->name,
@@ -552,30 +597,20 @@ void cgroup_read_events(const struct cgroups *pool, struct cgroup *g,
 	g->before = now;
 }
 
-/* Empty, and nearly nothing left charged: page cache, files of a grant. */
-static bool is_reusable(const struct cgroups *pool, const struct cgroup *g)
+/* A process is in all of the trees or in none. */
+static bool is_empty(const struct cgroups *pool, const struct cgroup *g)
 {
-	const struct cgroup_tree *memory = tree_of(pool, CGROUP_MEMORY);
-	const char *file =
-		pool->is_unified ? "memory.current" : "memory.usage_in_bytes";
 	char text[FILE_BYTES];
-	uint64_t left = 0;
 
-	/* a process is in all of them or in none */
-	if (read_file(pool->tree[0].base, g->name, "cgroup.procs", text).n)
-		return false;
-	if (!memory)
-		return true;
-	read_file(memory->base, g->name, file, text);
-	return str_uint64(str_trim(str_of(text)), &left) && left <= LEFT_MAX &&
-	       left <= g->memory_bytes / 4;
+	return !read_file(pool->tree[0].base, g->name, "cgroup.procs", text).n;
 }
 
 void cgroups_give(struct cgroups *pool, struct cgroup *g)
 {
 	if (!g)
 		return;
-	if (pool->n_idle < IDLE_MAX && is_reusable(pool, g)) {
+	g->was_used = true;
+	if (pool->n_idle < IDLE_MAX && is_empty(pool, g)) {
 		keep_idle(pool, g);
 		return;
 	}

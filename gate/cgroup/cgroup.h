@@ -67,6 +67,7 @@ struct cgroup_events {
 struct cgroup {
 	struct cgroup *next;
 	bool is_first; /* holds the lock: never removed */
+	bool was_used; /* by a tree that has ended */
 	char name[CGROUP_NAME_BYTES];
 	uint64_t memory_bytes, processes; /* as they are set; 0 = not yet */
 	struct cgroup_events before;	  /* of earlier trees */

@@ -143,12 +143,26 @@ static void remove_at(struct removal *r, int at, const char *name,
 	unlinkat(at, name, AT_REMOVEDIR);
 }
 
+/* As a rule the places of private_make() are empty in the end. */
+static bool remove_empty(const char *dir)
+{
+	AUTO(mem_freep) char *home = mem_printf("%s/home", dir);
+	AUTO(mem_freep) char *tmp = mem_printf("%s/tmp", dir);
+
+	if (rmdir(dir) == 0)
+		return true;
+	return rmdir(home) == 0 && rmdir(tmp) == 0 && rmdir(dir) == 0;
+}
+
 void private_remove(const char *dir)
 {
-	AUTO(fd_closep) int top = open_folder(AT_FDCWD, dir);
-	struct removal r = {.top = top};
+	AUTO(fd_closep) int top = -1;
+	struct removal r = {.moved = 0};
 	unsigned before;
 
+	if (remove_empty(dir))
+		return;
+	top = r.top = open_folder(AT_FDCWD, dir);
 	if (top < 0)
 		return;
 	do {

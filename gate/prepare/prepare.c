@@ -554,8 +554,9 @@ static void prepare_group(struct prepared *p)
 					 p->policy.processes};
 	struct err err = ERR_INIT;
 
-	/* groups are swept where they are made, folders only when needed */
-	if (p->for_start && !p->gate->swept) {
+	/* groups and folders are swept where they are made; a view needs none
+	   of these */
+	if (p->for_start && p->own_view && !p->gate->swept) {
 		p->gate->swept = true;
 		private_sweep();
 	}
