@@ -197,32 +197,51 @@ struct fd_text fd_text_of(const struct str *s)
 	return (struct fd_text){print_str, s};
 }
 
-int fd_replace_file(const char *path, struct str content, mode_t mode,
-		    bool durable, struct err *err)
-{
-	const struct fd_text text = fd_text_of(&content);
-
-	return fd_replace_text(path, &text, mode, durable, err);
-}
-
-int fd_replace_text(const char *path, const struct fd_text *text, mode_t mode,
-		    bool durable, struct err *err)
+/* Write beside the place, then rename. */
+static int put_file(const char *path, const struct fd_text *text, mode_t mode,
+		    bool sync_before, int *ret_fd, struct err *err)
 {
 	AUTO(mem_freep) char *tmp = mem_printf("%s.XXXXXX", path);
 	AUTO(fd_closep) int fd = mkostemp(tmp, O_CLOEXEC);
 
 	if (fd < 0)
 		return err_sys(err, errno, "create %s", tmp);
-	if (fchmod(fd, mode) < 0 || fd_print(fd, text) < 0 ||
-	    (durable && fsync(fd) < 0) || rename(tmp, path) < 0) {
+	if ((mode != 0600 && fchmod(fd, mode) < 0) || fd_print(fd, text) < 0 ||
+	    (sync_before && fsync(fd) < 0) || rename(tmp, path) < 0) {
 		int saved = errno;
 
 		unlink(tmp);
 		return err_sys(err, saved, "write %s", path);
 	}
+	*ret_fd = fd_steal(&fd);
+	return 0;
+}
+
+int fd_replace_file(const char *path, struct str content, mode_t mode,
+		    bool durable, struct err *err)
+{
+	const struct fd_text text = fd_text_of(&content);
+	AUTO(fd_closep) int fd = -1;
+
+	if (put_file(path, &text, mode, durable, &fd, err) < 0)
+		return -1;
 	if (durable && sync_folder(path) < 0)
 		return err_sys(err, errno, "sync folder of %s", path);
 	return 0;
+}
+
+int fd_add_text(const char *path, const struct fd_text *text, struct err *err)
+{
+	AUTO(fd_closep) int fd = -1;
+	int saved;
+
+	if (put_file(path, text, 0600, false, &fd, err) < 0)
+		return -1;
+	if (fsync(fd) == 0)
+		return 0;
+	saved = errno;
+	unlink(path);
+	return err_sys(err, saved, "sync %s", path);
 }
 
 int fd_mkdirs(const char *path, mode_t mode)

@@ -60,9 +60,14 @@ struct fd_text {
 struct fd_text fd_text_of(const struct str *s) MUST_USE;
 /* Print to a descriptor; 0 or -1 and errno. */
 int fd_print(int fd, const struct fd_text *text) MUST_USE;
-/* fd_replace_file() of such a content. */
-int fd_replace_text(const char *path, const struct fd_text *text, mode_t mode,
-		    bool durable, struct err *err) MUST_USE;
+/*
+ * Make a file of ours (0600) of such a content; whoever sees its name sees all
+ * of it. When this returns 0 it is on disk with its name, by one flush: file
+ * systems of Linux log a new name with its file. After a crash before, there
+ * may be a torn file of that name, so a record elsewhere must count.
+ */
+int fd_add_text(const char *path, const struct fd_text *text, struct err *err)
+	MUST_USE;
 /*
  * Replace a file so that a reader sees the old or the new content and a crash
  * leaves one of them: temporary file beside it, fsync, rename, fsync of the

@@ -49,7 +49,7 @@ static int list(const char *folder, struct generations *g, struct err *err)
 	uint64_t generation;
 
 	if (!dir)
-		return err_sys(err, errno, "%s", folder);
+		return errno == ENOENT ? 0 : err_sys(err, errno, "%s", folder);
 	while ((entry = readdir(dir))) {
 		if (!generation_of(entry->d_name, &generation)) {
 			remove_stale(dirfd(dir), entry->d_name);
@@ -103,20 +103,34 @@ static char *folder_of(const char *state_dir, const char *file)
 	return mem_printf("%s/reports/%.32s", state_dir, name);
 }
 
+/* The folder is there but for the first report of a file. */
+static int add_report(const char *state_dir, const char *folder,
+		      const char *path, const struct fd_text *report,
+		      struct err *err)
+{
+	AUTO(mem_freep) char *all = folder_of(state_dir, "");
+
+	if (fd_add_text(path, report, err) == 0)
+		return 0;
+	if (err->sys != ENOENT)
+		return -1;
+	if (mkdir(all, 0700) < 0 && errno != EEXIST)
+		return err_sys(err, errno, "%s", all);
+	if (mkdir(folder, 0700) < 0 && errno != EEXIST)
+		return err_sys(err, errno, "%s", folder);
+	*err = (struct err)ERR_INIT;
+	return fd_add_text(path, report, err);
+}
+
 int store_put(const char *state_dir, const char *file, uint64_t generation,
 	      const struct fd_text *report, uint64_t keep, struct err *err)
 {
-	AUTO(mem_freep) char *all = folder_of(state_dir, "");
 	AUTO(mem_freep) char *folder = folder_of(state_dir, file);
 	AUTO(mem_freep)
 	char *path = mem_printf("%s/%llu.json", folder,
 				(unsigned long long)generation);
 
-	if (mkdir(all, 0700) < 0 && errno != EEXIST)
-		return err_sys(err, errno, "%s", all);
-	if (mkdir(folder, 0700) < 0 && errno != EEXIST)
-		return err_sys(err, errno, "%s", folder);
-	if (keep && fd_replace_text(path, report, 0600, true, err) < 0)
+	if (keep && add_report(state_dir, folder, path, report, err) < 0)
 		return -1;
 	return prune(folder, keep, generation, err);
 }

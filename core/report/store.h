@@ -5,7 +5,8 @@
  * can be read, and stay.
  *
  * A reader sees a whole report or none: a report is written beside its place,
- * synced and renamed. The store knows bytes, not their meaning.
+ * renamed and synced. What a crash leaves is no report until the ledger says
+ * that its run has finished. The store knows bytes, not their meaning.
  */
 #ifndef CORE_REPORT_STORE_H
 #define CORE_REPORT_STORE_H

@@ -138,6 +138,19 @@ TEST_IN(fixture, replace_file, old_or_none, whole_and_with_its_mode)
 	assert_int_equal(mode_of("a"), 0600);
 }
 
+TEST_IN(fixture, add_text, whole, for_the_user_alone)
+{
+	const struct str content = STR("one");
+	const struct fd_text text = fd_text_of(&content);
+	struct err err = ERR_INIT;
+
+	assert_int_equal(fd_add_text("a", &text, &err), 0);
+	assert_content("a", "one");
+	assert_int_equal(mode_of("a"), 0600);
+	assert_int_equal(fd_add_text("x/a", &text, &err), -1);
+	assert_int_equal(err.sys, ENOENT);
+}
+
 TEST_IN(fixture, replace_file, no_folder, error_and_nothing_left)
 {
 	struct err err = ERR_INIT;
