@@ -546,6 +546,7 @@ static const char head[] =
 	"\n"
 	"th,td{text-align:start;vertical-align:top;padding:.2rem .8rem .2rem 0;"
 	"overflow-wrap:break-word;white-space:pre-wrap}\n"
+	"td ul{white-space:normal}td li{white-space:pre-wrap}\n"
 	".wide table{width:max-content}.wide td{max-width:min(22rem,60vw)}\n"
 	"tr+tr>*{border-top:1px solid var(--line)}\n"
 	"th{color:var(--dim);font-weight:600}.n{text-align:end}\n"

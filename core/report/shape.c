@@ -11,7 +11,7 @@
 #define GAP 2
 /* Values that nest deeper are JSON on one line. */
 #define DEPTH_MAX 8
-/* Elements of an array that stand on one line, in columns. */
+/* Bytes of an array of scalars that stands on one line. */
 #define INLINE_MAX 76
 
 bool shape_read(struct str text, struct arena *arena, struct str *ret)
@@ -51,13 +51,46 @@ static bool is_empty(struct str value)
 	return !is_scalar(value) && !scan_count(value);
 }
 
-/* A scalar without quotes; other values as JSON on one line. */
+static void add_scalar(struct str value, struct buf *out)
+{
+	if (!scan_string(value, out))
+		buf_add_str(out, value);
+}
+
+/* Append a short list of scalars, "a, b, c"; false: another value. */
+static bool add_list(struct str value, struct buf *out)
+{
+	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+
+	if (scan_type(value) != SCAN_ARRAY || is_empty(value))
+		return false;
+	for (struct scan_iter it = scan_over(value); scan_next(&it);) {
+		if (!is_scalar(it.value) || line.n > INLINE_MAX)
+			return false;
+		buf_adds(&line, line.n ? ", " : "");
+		add_scalar(it.value, &line);
+	}
+	if (line.n > INLINE_MAX || memchr(buf_cstr(&line), '\n', line.n))
+		return false;
+	buf_add_str(out, buf_str(&line));
+	return true;
+}
+
+/* Does a value fit into a cell of a table? */
+static bool is_flat(struct str value)
+{
+	AUTO(buf_release) struct buf ignored = BUF_INIT(BUF_UNBOUNDED);
+
+	return is_scalar(value) || is_empty(value) || add_list(value, &ignored);
+}
+
+/* A scalar without quotes, a short list; other values as JSON on one line. */
 static void add_plain(struct str value, struct buf *out)
 {
-	if (!is_scalar(value))
+	if (is_scalar(value))
+		add_scalar(value, out);
+	else if (!add_list(value, out))
 		scan_compact(value, out);
-	else if (!scan_string(value, out))
-		buf_add_str(out, value);
 }
 
 /* Where a value of text stands. */
@@ -95,7 +128,7 @@ static bool add_row(struct table *t, struct str row)
 		size_t i = find_column(t, it.key);
 		enum scan_type type = scan_type(it.value);
 
-		if (!is_scalar(it.value) || i == COLUMNS_MAX)
+		if (!is_flat(it.value) || i == COLUMNS_MAX)
 			return false;
 		if (i == t->n) {
 			t->key[t->n] = it.key;
@@ -249,27 +282,6 @@ static bool table_text(struct str value, struct place at, struct buf *out)
 
 static void add_value(struct str value, struct place at, struct buf *out);
 
-/* End the line with scalars that fit: " a, b, c". */
-static bool add_inline(struct str value, struct buf *out)
-{
-	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
-
-	if (scan_type(value) != SCAN_ARRAY)
-		return false;
-	for (struct scan_iter it = scan_over(value); scan_next(&it);) {
-		if (!is_scalar(it.value) || line.n > INLINE_MAX)
-			return false;
-		buf_adds(&line, line.n ? ", " : "");
-		add_plain(it.value, &line);
-	}
-	if (line.n > INLINE_MAX || memchr(buf_cstr(&line), '\n', line.n))
-		return false;
-	buf_addc(out, ' ');
-	buf_add_str(out, buf_str(&line));
-	buf_addc(out, '\n');
-	return true;
-}
-
 /* Lines of a string, each set in. */
 static void add_string_lines(struct str text, size_t indent, struct buf *out)
 {
@@ -287,9 +299,7 @@ static void add_behind(struct str value, struct place at, struct buf *out)
 {
 	AUTO(buf_release) struct buf plain = BUF_INIT(BUF_UNBOUNDED);
 
-	if (!is_scalar(value) && !is_empty(value) && at.depth < DEPTH_MAX) {
-		if (add_inline(value, out))
-			return;
+	if (!is_flat(value) && at.depth < DEPTH_MAX) {
 		buf_addc(out, '\n');
 		add_value(value, place_below(at), out);
 		return;
@@ -411,7 +421,11 @@ static void html_value(struct str value, size_t depth, struct buf *out)
 {
 	struct table t;
 
-	if (is_scalar(value) || is_empty(value) || depth >= DEPTH_MAX) {
+	/* the whole of a body is a list with a line each, as in text */
+	bool is_line =
+		depth ? is_flat(value) : is_scalar(value) || is_empty(value);
+
+	if (is_line || depth >= DEPTH_MAX) {
 		html_text(value, "", "", out);
 	} else if (scan_type(value) == SCAN_OBJECT) {
 		html_object(value, depth, out);

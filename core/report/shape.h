@@ -1,6 +1,7 @@
 /*
  * JSON bodies for people: an array of flat objects as a table, an object as
- * lines "key: value", set in where they nest.
+ * lines "key: value", set in where they nest. A short list of scalars, "a, b",
+ * counts as one value.
  *
  *	if (shape_read(output, &arena, &value))
  *		shape_text(value, &text);

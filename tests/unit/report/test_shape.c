@@ -74,10 +74,27 @@ TEST(shape, object, is_lines)
 	      "  one\n"
 	      "  # two\n"
 	      "none: []\n");
-	check(true, "{\"a&\":[1,\"<\"]}",
+	check(true, "{\"a&\":[1,\"<\"],\"b\":[1,[2]]}",
 	      "<table class=\"kv\">\n<tr><th>a&amp;</th><td dir=\"auto\">"
-	      "<ul>\n<li dir=\"auto\">1</li>\n<li dir=\"auto\">&lt;</li>\n"
+	      "1, &lt;</td></tr>\n<tr><th>b</th><td dir=\"auto\">"
+	      "<ul>\n<li dir=\"auto\">1</li>\n<li dir=\"auto\">2</li>\n"
 	      "</ul></td></tr>\n</table>\n");
+}
+
+TEST(shape, short_lists, are_cells_of_a_table)
+{
+	check(false,
+	      "[{\"id\":7,\"labels\":[\"bug\",\"ui\"]},"
+	      "{\"id\":9,\"labels\":[]}]",
+	      "id  labels\n"
+	      "--  -------\n"
+	      " 7  bug, ui\n"
+	      " 9  []\n");
+	/* neither long ones nor lists of lists are */
+	check(false, "[{\"a\":[[1,2],3]}]", "- a:\n    - 1, 2\n    - 3\n");
+	check(true, "[1,2]",
+	      "<ul>\n<li dir=\"auto\">1</li>\n<li dir=\"auto\">2</li>\n"
+	      "</ul>\n");
 }
 
 TEST(shape, array_of_different_values, is_a_list)
