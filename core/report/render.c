@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "core/base/jw.h"
+#include "core/base/limits.h"
 #include "core/base/scan.h"
 #include "core/base/text.h"
 #include "core/report/escape.h"
@@ -240,6 +241,39 @@ static void print_advice(const struct report_step *s, const struct form *f,
 	}
 }
 
+/* Append the first words of a tool that reported an error. */
+static void add_tool_words(const struct report_step *s, struct buf *out)
+{
+	AUTO(buf_release) struct buf body = BUF_INIT(BUF_UNBOUNDED);
+	struct str rest, line = {NULL, 0};
+
+	if (s->state != STATE_TOOL_ERROR)
+		return;
+	report_step_output(&body, s);
+	rest = buf_str(&body);
+	/* a line with a brace alone says nothing */
+	while (rest.n && line.n < 3)
+		line = str_trim(str_cut(&rest, '\n'));
+	if (line.n < 3)
+		return;
+	buf_adds(out, ": ");
+	buf_add_cut(out, line, LIMIT_NOISE_LINE);
+}
+
+/* "the tool reported an error: no such city" */
+static void print_error(const struct report_step *s, const struct form *f,
+			struct buf *out)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct str error = str_trim(s->error);
+
+	buf_add_str(&text,
+		    error.n ? error : str_of(report_reason_name(s->reason)));
+	add_tool_words(s, &text);
+	add_part(out, &f->failed, str_of(s->name));
+	add_part(out, &f->error, buf_str(&text));
+}
+
 /* Failures in file order, then steps that succeeded in spite of refusals. */
 static void print_troubles(const struct report *r, const struct form *f,
 			   bool with_advice, struct buf *out)
@@ -248,15 +282,11 @@ static void print_troubles(const struct report *r, const struct form *f,
 
 	for (size_t i = 0; i < r->n_steps; i++) {
 		const struct report_step *s = &r->steps[i];
-		struct str error = str_trim(s->error);
 
 		if (report_step_success(s))
 			continue;
 		any = true;
-		add_part(out, &f->failed, str_of(s->name));
-		add_part(out, &f->error,
-			 error.n ? error
-				 : str_of(report_reason_name(s->reason)));
+		print_error(s, f, out);
 		if (with_advice)
 			print_advice(s, f, out);
 	}
@@ -383,17 +413,20 @@ static void print_steps(const struct report *r, const struct form *f,
 static void add_counts(struct buf *out, const struct report *r)
 {
 	struct report_counts c = report_count(r);
-	size_t ok = 0;
+	size_t ok = 0, left_out = 0;
 	const char *comma = "";
 
-	for (size_t i = 0; i < r->n_steps; i++)
+	for (size_t i = 0; i < r->n_steps; i++) {
 		ok += r->steps[i].state == STATE_OK;
+		left_out += r->steps[i].reason == REASON_ONLY_FILTER;
+	}
 	const struct {
 		size_t n;
 		const char *word;
 	} counts[] = {{ok, "ok"},
 		      {c.failed, "failed"},
-		      {c.skipped, "skipped"},
+		      {c.skipped - left_out, "skipped"},
+		      {left_out, "left out"},
 		      {c.not_begun, "not begun"}};
 	for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
 		if (!counts[i].n)

@@ -79,7 +79,7 @@ TEST(text, steps_left_out, are_one_line)
 	struct report r = {.routine = "r", .steps = steps, .n_steps = 3};
 
 	check(&r, VIEW_FULL,
-	      "# r — 1 ok, 2 skipped\n\n## b\n  x\n\nleft out: a, c\n\n"
+	      "# r — 1 ok, 2 left out\n\n## b\n  x\n\nleft out: a, c\n\n"
 	      "---\nr: 1 ran, 2 skipped, 0 failed\n");
 }
 
