@@ -59,6 +59,7 @@ struct gate_child {
 	struct cgroups *cgroups;   /* the gate's, as long as .group is there */
 	struct cgroup *group;	   /* the pool's; NULL = none */
 	struct gate_policy bounds; /* policy_bounds() */
+	struct strlist unreached;  /* in .arena */
 	bool killed;		   /* by us */
 };
 
@@ -319,6 +320,23 @@ static bool is_pinned(const struct prepared *p, const char *path)
 	       place_around(&p->gate->config.written, path);
 }
 
+/* Rows that lead to services of this machine, for who carries connections
+   out. */
+static void add_forwards(const struct prepared *p, struct gate_child *c)
+{
+	struct sockets *s = &c->sockets;
+
+	s->forward = ARENA_ARRAY(&c->arena, struct sockets_forward,
+				 p->policy.n_endpoints);
+	for (size_t i = 0; i < p->policy.n_endpoints; i++) {
+		const struct endpoint *e = &p->policy.endpoints[i];
+
+		if (e->kind == ENDPOINT_FORWARD)
+			s->forward[s->n_forwards++] = (struct sockets_forward){
+				e->address, e->port, false};
+	}
+}
+
 static void begin_sockets(const struct prepared *p, struct gate_child *c)
 {
 	struct sockets *s = &c->sockets;
@@ -341,6 +359,7 @@ static void begin_sockets(const struct prepared *p, struct gate_child *c)
 	s->held = p->sockets;
 	s->grant = grant;
 	s->own_net = policy_has_own_net(&p->policy);
+	add_forwards(p, c);
 	s->change_id = p->launch.change_id;
 	s->uid = p->launch.uid;
 	s->gid = p->launch.gid;
@@ -586,6 +605,31 @@ static uint64_t micros(const struct timeval *t)
 	return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;
 }
 
+static void add_unreached(struct gate_child *c, const char *name,
+			  enum proxy_outcome why)
+{
+	list_add_new(&c->unreached, &c->arena,
+		     arena_printf(&c->arena, "%s: %s", name,
+				  proxy_outcome_text(why)));
+}
+
+/* Name services of this machine that were looked for and not there. */
+static void add_down(struct gate_child *c)
+{
+	for (size_t i = 0; i < c->sockets.n_forwards; i++) {
+		const struct sockets_forward *f = &c->sockets.forward[i];
+		struct endpoint_target t;
+		char name[ENDPOINT_TEXT_BYTES];
+
+		if (!f->is_down ||
+		    endpoint_target_bytes(f->address.bytes, f->address.is_v6,
+					  f->port, &t) < 0)
+			continue;
+		endpoint_target_text(&t, name);
+		add_unreached(c, name, PROXY_NOT_THERE);
+	}
+}
+
 /* Name the endpoints that the proxy refused beside the refused calls. */
 static void add_refused(struct gate_child *c)
 {
@@ -594,6 +638,10 @@ static void add_refused(struct gate_child *c)
 	for (size_t i = 0; proxy_denial(&c->proxy, i, &r); i++) {
 		AUTO(buf_release) struct buf detail = BUF_INIT(LIMIT_ERR_MSG);
 
+		if (proxy_named_as(r.outcome) == NAMED_UNREACHED) {
+			add_unreached(c, r.name, r.outcome);
+			continue;
+		}
 		buf_addf(&detail, "%s %s: %s",
 			 strchr(r.name, ':') ? "connect to" : "look up", r.name,
 			 proxy_outcome_text(r.outcome));
@@ -704,6 +752,7 @@ static void judge_end(struct gate_child *c, const siginfo_t *end,
 		.denials = c->denials.row,
 		.n_denials = c->denials.n,
 		.denials_dropped = c->denials.dropped,
+		.unreached = c->unreached,
 	};
 	if (c->watch.what & GATE_RECORD_EXEC)
 		v->execs = records_list_execs(&c->watch.records);
@@ -733,6 +782,7 @@ int gate_child_wait(struct gate_child *c, struct gate_verdict *ret)
 		c->run.init.pid = 0;
 		proxy_stop(&c->proxy);
 		add_refused(c);
+		add_down(c);
 		name_connections(c);
 		judge_end(c, &end, &usage);
 		/* without a pid namespace a tree can lose its owner; its group

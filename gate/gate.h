@@ -362,7 +362,10 @@ struct gate_verdict {
 	size_t n_denials;
 	uint64_t denials_dropped;    /* rows beyond the bound */
 	struct gate_dropped dropped; /* no names: nothing, or not known */
-	struct strlist execs;	     /* when recorded */
+	/* Endpoints that are granted and were not reached when they were tried
+	   last, with the reason: "127.0.0.1:8765: connection refused". */
+	struct strlist unreached;
+	struct strlist execs;  /* when recorded */
 	struct strlist limits; /* limits that were hit, in words: "memory: …";
 				  owned by the child */
 	const struct gate_record *records; /* owned by the child */

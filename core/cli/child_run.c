@@ -283,5 +283,6 @@ bool say_advice(const struct advice_known *known)
 
 	for (size_t i = 0; i < list.n; i++)
 		log_note("%s", advice_line(&list.item[i], &arena));
-	return list.n > 0;
+	/* no policy brings a service up */
+	return list.n > (known->verdict ? known->verdict->unreached.n : 0);
 }

@@ -544,7 +544,7 @@ static void say_end(const struct gate_request *request,
 	if (v->exited && !v->exit_status)
 		return;
 	/* a refusal explains the failure better than a bound might */
-	if (!sign && !v->limits.n && v->signal != SIGPIPE &&
+	if (!sign && !v->limits.n && !v->unreached.n && v->signal != SIGPIPE &&
 	    v->signal != SIGINT && v->signal != SIGTERM)
 		hint_bounds(request->policy, e);
 	if (!v->exited || !(hint(request, e) || sign))

@@ -67,6 +67,17 @@ void facts_denials(struct cleaner *c, struct jw *w, const char *key,
 	jw_end(w);
 	if (v->denials_dropped)
 		jw_kv_int(w, "denials_dropped", (int64_t)v->denials_dropped);
+	if (!v->unreached.n)
+		return;
+	jw_kv_array(w, "unreached");
+	for (size_t i = 0; i < v->unreached.n; i++) {
+		AUTO(buf_release) struct buf one = BUF_INIT(BUF_UNBOUNDED);
+
+		c->hits += scrub_apply(c->scrub, str_of(v->unreached.item[i]),
+				       &one);
+		jw_str(w, buf_str(&one));
+	}
+	jw_end(w);
 }
 
 void facts_limits(struct jw *w, const char *key, const struct gate_verdict *v)

@@ -38,7 +38,8 @@ void facts_time(struct jw *w, const char *key, int64_t wall_ns);
 /* Append an array of guarantees under `key`. */
 void facts_enforced(struct jw *w, const char *key,
 		    const struct gate_fact *facts, size_t n);
-/* Append an array of denials under `key`. */
+/* Append an array of denials under `key`, and "unreached" where endpoints that
+   are granted were not reached. */
 void facts_denials(struct cleaner *c, struct jw *w, const char *key,
 		   const struct gate_verdict *v);
 /* Append an array of the recorded execs under `key`, in order; nothing where

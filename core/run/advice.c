@@ -566,6 +566,16 @@ static void add_denials(struct finder *f)
 			add_key(f, v->denials[i].allow.key);
 }
 
+/* Services that are down: no fault of the policy, and no row helps. */
+static void add_unreached(struct finder *f)
+{
+	const struct strlist *names = &f->known->verdict->unreached;
+
+	for (size_t i = 0; i < names->n; i++)
+		add_piece(f, arena_strdup(f->arena, names->item[i]), NULL,
+			  NULL);
+}
+
 /* Words of a program that succeeded count where we may do what it could not. */
 static bool is_refused(const struct advice_known *known,
 		       const struct advice_file *file)
@@ -803,12 +813,15 @@ static bool lacks_file(const struct finder *f)
 /* The whole table at once: a refused program hides what it would need. */
 static void add_trace(struct finder *f)
 {
+	const struct gate_verdict *v = f->known->verdict;
+	size_t n = f->n - (v ? v->unreached.n : 0);
+
 	if (f->has_unnamed && !f->n)
 		add_piece(f,
 			  "the program says that it was refused a file, and "
 			  "does not name it",
 			  NULL, NULL);
-	if (f->known->trace && !f->is_absent && (f->n || lacks_file(f)))
+	if (f->known->trace && !f->is_absent && (n || lacks_file(f)))
 		add_piece(f, advice_trace(f->known->trace, f->arena), NULL,
 			  NULL);
 }
@@ -843,6 +856,8 @@ struct advice_list advice_find(const struct advice_known *known,
 	}
 	if (known->verdict)
 		add_denials(&f);
+	if (known->verdict)
+		add_unreached(&f);
 	add_service(&f);
 	add_file(&f);
 	if (known->verdict && known->gate && !known->is_server)

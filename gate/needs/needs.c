@@ -695,12 +695,20 @@ static void find_net(struct finder *f)
 
 /* ---- system calls ---- */
 
+/* A connection to the own loopback is a record, too. */
+static bool is_recorded(struct finder *f, const struct gate_denial *d)
+{
+	return strcmp(d->kind, "net") == 0 && d->allow.key &&
+	       find_need(f, d->allow.key, d->allow.value);
+}
+
 static void need_calls(struct finder *f)
 {
 	for (size_t i = 0; i < f->v->n_denials; i++) {
 		const struct gate_denial *d = &f->v->denials[i];
-		const struct gate_record r = {.program = d->program,
-					      .count = d->count};
+		const struct gate_record r = {
+			.program = d->program,
+			.count = is_recorded(f, d) ? 0 : d->count};
 		const char *why_not = f->ended_well ? went_on : NULL;
 		const char *key = d->allow.key;
 

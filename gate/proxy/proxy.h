@@ -66,8 +66,8 @@ void proxy_stop(struct proxy *p);
 void proxy_release(struct proxy *p);
 
 /*
- * The i-th endpoint that was refused; false when there are no more. A name
- * that is none becomes "?": the process talks to hostile programs.
+ * The i-th endpoint that was refused or not reached; false when there are no
+ * more. A name that is none becomes "?": the process talks to hostile programs.
  */
 bool proxy_denial(const struct proxy *p, size_t i, struct proxy_denial *ret)
 	MUST_USE;

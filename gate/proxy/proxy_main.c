@@ -311,25 +311,26 @@ static void take_rows(struct proxy_known *k)
 int gate_proxy_main(void)
 {
 	static const char ready = PROXY_READY;
-	static struct proxy_served l;
+	struct proxy_served *l = mem_zalloc(sizeof(*l));
 	struct err err = ERR_INIT;
 	sigset_t signals;
 
-	l.known.share = map_share();
-	if (!l.known.share) {
+	l->known.share = map_share();
+	if (!l->known.share) {
 		fprintf(stderr, "matins: " GATE_PROXY_NAME
 				" is started by the gate only\n");
+		free(l);
 		return STATUS_USAGE;
 	}
 	sigfillset(&signals);
 	sigprocmask(SIG_SETMASK, &signals, NULL);
 	prctl(PR_SET_NAME, GATE_PROXY_NAME);
-	take_rows(&l.known);
-	if (begin(&l, &err) < 0) {
+	take_rows(&l->known);
+	if (begin(l, &err) < 0) {
 		tell_gate(err.msg, strlen(err.msg));
 		_exit(EXIT_FAILURE);
 	}
 	tell_gate(&ready, 1);
-	proxy_serve(&l);
+	proxy_serve(l);
 	_exit(EXIT_SUCCESS);
 }

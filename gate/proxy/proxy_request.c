@@ -13,14 +13,14 @@ enum { SOCKS_NO_AUTH = 0, SOCKS_NO_METHOD = 0xff };
 struct outcome {
 	uint8_t socks;
 	uint16_t status;
-	bool is_denial;
+	enum proxy_named named;
 	const char *reason;
 	const char *text;
 };
 
 static const struct outcome OUTCOMES[] = {
-#define PROXY_OUTCOME(id, socks, status, reason, denial, text) \
-	{socks, status, denial, reason, text},
+#define PROXY_OUTCOME(id, socks, status, reason, named, text) \
+	{socks, status, NAMED_##named, reason, text},
 #include "gate/proxy/proxy_outcomes.def"
 #undef PROXY_OUTCOME
 };
@@ -302,9 +302,9 @@ void proxy_answer(enum proxy_speaks speaks, enum proxy_outcome outcome,
 	buf_add_str(out, buf_str(&body));
 }
 
-bool proxy_is_denial(enum proxy_outcome outcome)
+enum proxy_named proxy_named_as(enum proxy_outcome outcome)
 {
-	return OUTCOMES[outcome].is_denial;
+	return OUTCOMES[outcome].named;
 }
 
 const char *proxy_outcome_text(enum proxy_outcome outcome)

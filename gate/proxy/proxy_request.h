@@ -33,12 +33,16 @@
 #define PROXY_HEAD_MORE (ENDPOINT_TEXT_BYTES + 64)
 
 enum proxy_outcome {
-#define PROXY_OUTCOME(id, socks, status, reason, denial, text) PROXY_##id,
+#define PROXY_OUTCOME(id, socks, status, reason, named, text) PROXY_##id,
 #include "gate/proxy/proxy_outcomes.def"
 #undef PROXY_OUTCOME
 	N_PROXY_OUTCOMES,
 };
 
+/* How a report names the endpoint of an outcome. */
+enum proxy_named { NAMED_NOT, NAMED_DENIED, NAMED_UNREACHED };
+
+/* An endpoint that was refused, or is granted and was not reached. */
 struct proxy_denial {
 	char name[ENDPOINT_TEXT_BYTES]; /* "api.example.com:443", or "?" */
 	enum proxy_outcome outcome;
@@ -75,7 +79,7 @@ void proxy_greet(struct buf *out);
 void proxy_answer(enum proxy_speaks speaks, enum proxy_outcome outcome,
 		  const struct endpoint_target *target, struct buf *out);
 
-bool proxy_is_denial(enum proxy_outcome outcome) MUST_USE;
+enum proxy_named proxy_named_as(enum proxy_outcome outcome) MUST_USE;
 /* Text of an outcome for people; static. */
 const char *proxy_outcome_text(enum proxy_outcome outcome) MUST_USE;
 /*

@@ -138,7 +138,7 @@ static void deny(struct proxy_share *s, const char *name,
 				    strcmp(s->denials[i].name, name) != 0))
 		i++;
 	if (i == PROXY_DENIALS_MAX) {
-		s->denials_dropped++;
+		s->denials_dropped += proxy_named_as(outcome) == NAMED_DENIED;
 		return;
 	}
 	if (i == s->n_denials) {
@@ -150,11 +150,41 @@ static void deny(struct proxy_share *s, const char *name,
 	s->denials[i].count++;
 }
 
+static bool is_unreached(const struct proxy_denial *d)
+{
+	return proxy_named_as(d->outcome) == NAMED_UNREACHED;
+}
+
+/* Rows of refusals are not used up by endpoints that are down. */
+static bool has_room(const struct proxy_share *s, enum proxy_outcome outcome)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_denials; i++)
+		n += is_unreached(&s->denials[i]);
+	return proxy_named_as(outcome) != NAMED_UNREACHED ||
+	       n < PROXY_UNREACHED_MAX;
+}
+
+void proxy_reached(struct proxy_known *known, const struct endpoint_target *t)
+{
+	struct proxy_share *s = known->share;
+	char name[ENDPOINT_TEXT_BYTES];
+
+	endpoint_target_text(t, name);
+	for (size_t i = 0; i < s->n_denials; i++)
+		if (is_unreached(&s->denials[i]) &&
+		    strcmp(s->denials[i].name, name) == 0)
+			s->denials[i--] = s->denials[--s->n_denials];
+}
+
 void proxy_deny(struct proxy_known *known, const struct endpoint_target *t,
 		enum proxy_outcome outcome)
 {
 	char name[ENDPOINT_TEXT_BYTES];
 
+	if (!has_room(known->share, outcome))
+		return;
 	if (t && t->port)
 		endpoint_target_text(t, name);
 	else

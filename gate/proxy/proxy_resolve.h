@@ -75,11 +75,13 @@ void proxy_resolve(struct proxy_known *known, struct str packet,
 		   struct buf *answer);
 
 /*
- * Count a refused target, or add it.
+ * Count a target that was refused or not reached, or add it.
  * t  without a port it is a name that was looked up; NULL: no valid name
  */
 void proxy_deny(struct proxy_known *known, const struct endpoint_target *t,
 		enum proxy_outcome outcome);
+/* Forget that a target was not reached: it was now. */
+void proxy_reached(struct proxy_known *known, const struct endpoint_target *t);
 
 /* Read a packet: one question with one name; only a wrong one sets .code. */
 enum dns_said dns_read(struct str packet, struct dns_question *ret) MUST_USE;

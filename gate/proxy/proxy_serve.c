@@ -276,7 +276,7 @@ static void refuse(struct loop *l, struct conn *c, enum proxy_outcome outcome)
 	AUTO(buf_release) struct buf out = BUF_INIT(PIPE_BYTES);
 
 	/* the first packet was seen and named before accept() */
-	if (proxy_is_denial(outcome) &&
+	if (proxy_named_as(outcome) != NAMED_NOT &&
 	    !(c->is_direct && l->served->sees_first &&
 	      outcome == PROXY_UNLISTED))
 		proxy_deny(l->known, c->target.port ? &c->target : NULL,
@@ -298,6 +298,7 @@ static void start_relay(struct loop *l, struct conn *c)
 	AUTO(buf_release) struct buf out = BUF_INIT(PIPE_BYTES);
 	const int on = 1;
 
+	proxy_reached(l->known, &c->target);
 	/* neither matters so much that the connection should end for it */
 	(void)setsockopt(c->server, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 	(void)setsockopt(c->server, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
@@ -727,7 +728,7 @@ static int wait_ms(const struct loop *l)
  *
  * returns  the descriptors of the connections; NULL: the gate is gone
  */
-static const struct pollfd *wait_all(struct loop *l, struct pollfd fd[POLLS])
+static const struct pollfd *wait_all(struct loop *l, struct pollfd *fd)
 {
 	bool accepts = l->n_conns < l->served->max_conns && !l->pause_ns;
 	size_t n = AT_SOCKETS + l->served->sockets.n, first = n;
@@ -760,7 +761,7 @@ static const struct pollfd *wait_all(struct loop *l, struct pollfd fd[POLLS])
 
 static void serve(struct loop *l)
 {
-	static struct pollfd fd[POLLS];
+	struct pollfd *fd = mem_zalloc(POLLS * sizeof(*fd));
 	struct signalfd_siginfo info;
 	const struct pollfd *at;
 	size_t n;
@@ -791,20 +792,22 @@ static void serve(struct loop *l)
 	for (size_t i = 0; i < l->served->sockets.n; i++)
 		if (l->served->type[i] != SOCK_STREAM)
 			serve_socket(l, i);
+	free(fd);
 }
 
 void proxy_serve(struct proxy_served *served)
 {
-	static struct loop l;
+	struct loop *l = mem_zalloc(sizeof(*l));
 	sigset_t signals;
 
 	sigemptyset(&signals);
 	sigaddset(&signals, LOOKUP_SIGNAL);
-	l.served = served;
-	l.known = &served->known;
-	l.signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	l.clock = clock_system();
-	l.now_ns = l.clock->now_ns(l.clock);
-	if (l.signals >= 0)
-		serve(&l);
+	l->served = served;
+	l->known = &served->known;
+	l->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	l->clock = clock_system();
+	l->now_ns = l->clock->now_ns(l->clock);
+	if (l->signals >= 0)
+		serve(l);
+	free(l);
 }

@@ -27,6 +27,9 @@ enum {
 
 /* Rows of refused endpoints; further ones are counted. */
 #define PROXY_DENIALS_MAX 64
+/* Rows among them of endpoints that were not reached; further ones are left
+   out. */
+#define PROXY_UNREACHED_MAX 16
 
 struct proxy_share {
 	uint32_t n_rows;

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
@@ -27,6 +29,8 @@
 #include "core/base/kernel.h"
 #include "core/base/mem.h"
 #include "gate/build/seccomp.h"
+#include "gate/policy/endpoint.h"
+#include "gate/watch/services.h"
 #include "gate/watch/task.h"
 
 /* ---- the filter ---- */
@@ -410,7 +414,10 @@ static void name_refused(struct call *c, const char *name, const char *why)
 	snprintf(c->answer->refused, sizeof(c->answer->refused), "unix:%s",
 		 name);
 	c->answer->why = why;
-	c->answer->by_row = name[0] == '/' && why != not_told;
+	if (name[0] == '/' && why != not_told) {
+		c->answer->key = "unix";
+		c->answer->row = c->answer->refused + strlen("unix:");
+	}
 }
 
 static int refuse(struct call *c, const char *name, const char *why)
@@ -581,10 +588,78 @@ static bool is_late(const struct call *c, uint64_t age_ns)
 				 (uint64_t)t.tv_usec * (NS_PER_MS / 1000);
 }
 
+/* ---- the loopback of an own network ---- */
+
+static struct sockets_forward *find_forward(const struct sockets *s,
+					    const struct address *a,
+					    uint16_t port)
+{
+	for (size_t i = 0; i < s->n_forwards; i++)
+		if (s->forward[i].port == port &&
+		    address_same_peer(&s->forward[i].address, a))
+			return &s->forward[i];
+	return NULL;
+}
+
+/* Would it find nobody behind the row, who is known to the kernel? */
+static bool is_down(struct sockets_forward *f)
+{
+	f->is_down = services_find(&f->address, f->port) == SERVICE_IS_DOWN;
+	return f->is_down;
+}
+
+static void name_service(struct call *c, const struct address *a, uint16_t port)
+{
+	struct address inner, at = address_inner(a, &inner) ? inner : *a;
+	struct endpoint_target t;
+
+	if (services_find(a, port) != SERVICE_IS_UP ||
+	    endpoint_target_bytes(at.bytes, at.is_v6, port, &t) < 0)
+		return;
+	endpoint_target_text(&t, c->answer->refused);
+	c->answer->why = "a service of this machine that no row of net names";
+	c->answer->key = "net";
+	c->answer->row = c->answer->refused;
+}
+
+/* Was it refused, be it behind the back of a socket that does not wait? */
+static bool is_refused(const struct call *c, int r)
+{
+	struct tcp_info info;
+	socklen_t n = sizeof(info);
+
+	return r == ECONNREFUSED ||
+	       (r == EINPROGRESS &&
+		getsockopt(c->sock, IPPROTO_TCP, TCP_INFO, &info, &n) == 0 &&
+		info.tcpi_state == TCP_CLOSE);
+}
+
+/* Connect as connect_now(); others than TCP to an own loopback just so. */
+static int connect_inet(const struct sockets *s, struct call *c,
+			bool *ret_blocks)
+{
+	uint16_t port = ntohs(((const struct sockaddr_in *)&c->to)->sin_port);
+	struct sockets_forward *f;
+	struct address a;
+	int r;
+
+	if (!s->own_net || c->type != SOCK_STREAM ||
+	    !address_of(&c->to.any, &a) ||
+	    address_class_of(&a) != ADDRESS_LOOPBACK)
+		return connect_now(s, c, ret_blocks);
+	f = find_forward(s, &a, port);
+	if (f && is_down(f))
+		return ECONNREFUSED;
+	r = connect_now(s, c, ret_blocks);
+	if (!f && is_refused(c, r))
+		name_service(c, &a, port);
+	return r;
+}
+
 /* age_ns  time that the call has waited already */
 static int serve_connect(struct sockets *s, struct call *c, uint64_t age_ns)
 {
-	bool blocks, is_unix = c->domain == AF_UNIX;
+	bool blocks = false, is_unix = c->domain == AF_UNIX;
 	int r = s->has_cheated ? EACCES : read_address(c);
 
 	if (r == 0 && is_unix)
@@ -594,7 +669,7 @@ static int serve_connect(struct sockets *s, struct call *c, uint64_t age_ns)
 		r = EINTR;
 	if (r)
 		return r;
-	r = connect_now(s, c, &blocks);
+	r = is_unix ? connect_now(s, c, &blocks) : connect_inet(s, c, &blocks);
 	s->has_cheated |= r == EINTR;
 	if (!blocks ||
 	    (is_unix ? r != EAGAIN : r != EINPROGRESS && r != EALREADY))
@@ -717,7 +792,7 @@ static void carry_out(struct sockets *s, int listener,
 	ret->waits = false;
 	ret->refused[0] = '\0';
 	ret->why = NULL;
-	ret->by_row = false;
+	ret->key = ret->row = NULL;
 	ret->error = take_socket(&c);
 	if (ret->error == 0)
 		ret->error = req->data.nr == SYS_connect

@@ -13,6 +13,10 @@
  * names, abstract names in a network of its own, and whatever the filter
  * and the network allow of other families. Nothing here waits: a call that
  * would is tried again later, and its task waits meanwhile.
+ *
+ * In a network of the tree's own its loopback is not the machine's. A service
+ * of the machine that a row forwards to and that is down is refused as outside,
+ * and one that is up and was missed in there is named.
  */
 #ifndef GATE_WATCH_SOCKETS_H
 #define GATE_WATCH_SOCKETS_H
@@ -25,6 +29,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "core/base/address.h"
 #include "core/base/attr.h"
 
 /* ---- listening sockets of the tree itself ---- */
@@ -102,6 +107,13 @@ struct sockets_grant {
 
 struct sockets_waiting;
 
+/* Row "127.0.0.1:5432": in the tree's network it leads to the machine's. */
+struct sockets_forward {
+	struct address address;
+	uint16_t port;
+	bool is_down; /* nobody was there when it was connected to last */
+};
+
 struct sockets {
 	enum sockets_held held;
 	bool own_net;	/* a network namespace of its own */
@@ -111,6 +123,8 @@ struct sockets {
 	bool only_cached;		   /* as of struct task_root */
 	const struct sockets_grant *grant; /* borrowed */
 	size_t n_grants;
+	struct sockets_forward *forward; /* borrowed */
+	size_t n_forwards;
 	struct own_sockets own;
 	struct sockets_waiting *waiting; /* owned */
 	size_t n_waiting, next_waiting;
@@ -129,10 +143,12 @@ struct sockets {
 struct sockets_answer {
 	bool waits; /* for sockets_retry(); no answer yet */
 	int error;  /* an errno, or 0: it is done */
-	/* Name that was refused, "unix:/run/x"; "": not worth a word. */
+	/* Name that was refused, "unix:/run/x", "127.0.0.1:5432"; "": not worth
+	   a word. */
 	char refused[SOCKETS_NAME_BYTES];
 	const char *why; /* reason of the refusal; static */
-	bool by_row;	 /* a row of `unix` would allow it */
+	/* Key that would allow it, and its row in .refused; NULL: none. */
+	const char *key, *row;
 };
 
 /*

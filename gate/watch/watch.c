@@ -820,13 +820,13 @@ struct answer {
 static void deny_socket(struct denials *log, const char *comm,
 			const struct sockets_answer *a)
 {
+	bool is_net = a->key && strcmp(a->key, "net") == 0;
+	AUTO(buf_release) struct buf detail = BUF_INIT(BUF_UNBOUNDED);
 	struct gate_denial row = {
-		.kind = "unix",
+		.kind = is_net ? "net" : "unix",
 		.name = a->refused,
 		.program = comm,
-		.detail = a->why,
-		.allow = {a->by_row ? "unix" : NULL,
-			  a->by_row ? a->refused + strlen("unix:") : NULL},
+		.allow = {a->key, a->row},
 		.count = 1,
 	};
 
@@ -836,6 +836,10 @@ static void deny_socket(struct denials *log, const char *comm,
 			log->row[i].count++;
 			return;
 		}
+	if (is_net)
+		buf_addf(&detail, "connect to %s: ", row.name);
+	buf_adds(&detail, a->why);
+	row.detail = buf_cstr(&detail);
 	denials_add_row(log, &row);
 	log_debug("%s: refused to connect to %s: %s", comm, row.name, a->why);
 }

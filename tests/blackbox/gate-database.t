@@ -95,6 +95,7 @@ all_of_it() {
 	refused "not where that is not granted" unix "unix:$socket" unix
 	asks 127.0.0.1 --net "127.0.0.1:$port"
 	out_is "$who: by its port" 42
+	with_view "the network" not_by_port
 	with_view "names" by_name
 	cat >matins.toml <<-END
 	[[routines.day.steps]]
@@ -111,6 +112,11 @@ all_of_it() {
 		as_user run_matins run day
 	fi
 	out_like "$who: a step" '^ *42$'
+}
+
+not_by_port() {
+	asks 127.0.0.1 --net 127.0.0.1:1
+	refused "not by another" net "127.0.0.1:$port" net
 }
 
 by_name() {

@@ -98,13 +98,49 @@ granted_and_not() {
 		nobody.test 9
 	out_is "$who: a name that leads nowhere, and to nobody, is a reset" \
 		"nowhere.test 80 reset"$'\n'"nobody.test 9 reset"
-	json_file_is "$who: which is no refusal" "$W/report" denials "#0"
-	client "--net listed.test --net base.test:7000" get listed.test 80
-	out_is "$who: a granted name of /etc/hosts" \
-		"listed.test 80 HTTP/1.1 200 OK"
-	client "--net listed.test" get base.test 8443
-	out_is "$who: one that is not granted" "base.test 8443 refused"
-	denied "is named by its address" 10.9.9.9:8443
+	json_file_is "$who: which is no refusal, and said" "$W/report" \
+		denials "#0" advice "#2" \
+		unreached[0] "nowhere.test:80: the name does not resolve here" \
+		unreached[1] "nobody.test:9: connection refused"
+	err_like "$who: in the end" '^matins: nobody.test:9: connection refused$'
+	err_unlike "$who: without advice" 'to allow it|matins trace'
+}
+
+# The loopback of the child is not the machine's, where 8443 is served and 9 is
+# not.
+services() {
+	client "--net 127.0.0.1:9" get 127.0.0.1 9 localhost 9
+	out_is "$who: a service that is down refuses, as outside" \
+		"127.0.0.1 9 refused"$'\n'"localhost 9 refused"
+	json_file_is "$who: which is no refusal of the gate" "$W/report" \
+		"denials[kind=net]" absent unreached "#1" \
+		unreached[0] "127.0.0.1:9: connection refused"
+	client "--net 127.0.0.1:8443" get 127.0.0.1 8443
+	out_is "$who: one that is there answers" \
+		"127.0.0.1 8443 HTTP/1.1 200 OK"
+	json_file_is "$who: and nothing is said" "$W/report" unreached absent
+	for net in 127.0.0.1:9 loopback; do
+		client "--net $net" get 127.0.0.1 8443 ::1 9
+		out_is "$who: one that is not granted ($net)" \
+			"127.0.0.1 8443 refused"$'\n'"::1 9 refused"
+		denied "is named, whoever asks" 127.0.0.1:8443
+		json_file_is "$who: and nothing else ($net)" "$W/report" \
+			denials "#1" unreached absent
+	done
+	client "--net loopback" serve 8443
+	out_is "$who: the child finds itself at its port" "served own"
+	json_file_is "$who: which nobody refused" "$W/report" denials "#0"
+	cat >"$W/late.py" <<-'END'
+	import socket
+	for host, family in (("127.0.0.1", 2), ("::ffff:127.0.0.1", 10)):
+	    s = socket.socket(family)
+	    s.setblocking(False)
+	    s.connect_ex((host, 8443))
+	END
+	chmod 644 "$W/late.py"
+	gate --net loopback --report "$W/report" -- "$PYTHON" "$W/late.py"
+	denied "one that does not wait is named as well" 127.0.0.1:8443
+	json_file_is "$who: and counted" "$W/report" "denials[0].count" 2
 }
 
 where_names_lead() {
@@ -253,6 +289,7 @@ traces() {
 all_of_it() {
 	cp "$TOP/tests/blackbox/name_client.py" "$W/" && chmod 644 "$W/"*.py
 	granted_and_not
+	services
 	where_names_lead
 	questions
 	silence

@@ -224,3 +224,28 @@ TEST(plan, many_hosts, take_the_port_at_every_address)
 	assert_int_equal(wide, 4);
 	free(t);
 }
+
+/* Endpoints that are down leave the rows of refusals alone. */
+TEST(denials, of_what_is_down, are_few_and_forgotten)
+{
+	struct proxy_known *k = mem_zalloc(sizeof(*k));
+	struct endpoint_target t;
+
+	k->share = mem_zalloc(sizeof(*k->share));
+	for (uint16_t port = 1; port < 100; port++) {
+		assert_int_equal(endpoint_target(STR("a.test"), port, &t), 0);
+		proxy_deny(k, &t, PROXY_NOT_THERE);
+	}
+	assert_int_equal(k->share->n_denials, PROXY_UNREACHED_MAX);
+	assert_int_equal(k->share->denials_dropped, 0);
+	proxy_deny(k, &t, PROXY_UNLISTED);
+	assert_int_equal(k->share->n_denials, PROXY_UNREACHED_MAX + 1);
+	for (uint16_t port = 1; port < 100; port++) {
+		assert_int_equal(endpoint_target(STR("a.test"), port, &t), 0);
+		proxy_reached(k, &t);
+	}
+	assert_int_equal(k->share->n_denials, 1);
+	assert_int_equal(k->share->denials[0].outcome, PROXY_UNLISTED);
+	free(k->share);
+	free(k);
+}

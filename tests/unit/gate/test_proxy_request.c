@@ -27,7 +27,7 @@ static void read_chopped(struct str in, bool greeted, size_t whole)
 static int do_said(struct value_row *row, bool greeted)
 {
 	static const char *const outcomes[] = {
-#define PROXY_OUTCOME(id, socks, status, reason, denial, text) #id,
+#define PROXY_OUTCOME(id, socks, status, reason, named, text) #id,
 #include "gate/proxy/proxy_outcomes.def"
 #undef PROXY_OUTCOME
 	};
