@@ -52,7 +52,7 @@ int __lsan_is_turned_off(void)
 static void print_error(const struct err *err)
 {
 	struct err ignored = ERR_INIT;
-	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct jw w;
 
 	log_error("%s", err->msg);
@@ -72,7 +72,6 @@ static void print_error(const struct err *err)
 	buf_addc(&out, '\n');
 	if (put(buf_str(&out), PUT_JSON, &ignored) < 0)
 		log_error("%s", ignored.msg);
-	buf_release(&out);
 }
 
 /*

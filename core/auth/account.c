@@ -337,7 +337,6 @@ int account_remove(struct store *s, const struct owner *owner, struct err *err)
 	AUTO(arena_wipe) struct arena arena = ARENA_INIT;
 	const char *last = "";
 	struct owner taker = *owner;
-	struct err ignored = ERR_INIT;
 	struct account old = {0};
 	struct present now = {NULL, NULL};
 	int r;
@@ -347,14 +346,14 @@ int account_remove(struct store *s, const struct owner *owner, struct err *err)
 	/* a URL that is named stands for all that is kept of it */
 	if (!owner->name)
 		taker.grant = NULL;
-	if (owner->takes_old && read_old(s, &taker, &old, &ignored) == 0) {
+	if (owner->takes_old && read_old(s, &taker, &old, ERR_IGNORED) == 0) {
 		r = remove_old(s, owner, old.issuer, err);
 		account_release(&old);
 		if (r < 0)
 			return -1;
 	}
 	/* one that cannot be read is removed all the same */
-	if (read_present(s, owner, &arena, &now, &ignored) == 0 &&
+	if (read_present(s, owner, &arena, &now, ERR_IGNORED) == 0 &&
 	    remove_entry(s, owner_text(owner, now.client, &arena), now.issuer,
 			 err) < 0)
 		return -1;
@@ -365,9 +364,10 @@ int account_remove(struct store *s, const struct owner *owner, struct err *err)
 	if (!owner->client && now.client && *now.client &&
 	    account_remove(s, &taker, err) < 0)
 		return -1;
-	if (read_last(s, owner, &arena, &last, &ignored) < 0 ||
+	if (read_last(s, owner, &arena, &last, ERR_IGNORED) < 0 ||
 	    !strcmp(last, now.client ? now.client : ""))
-		(void)!remove_entry(s, last_text(owner, &arena), "", &ignored);
+		(void)!remove_entry(s, last_text(owner, &arena), "",
+				    ERR_IGNORED);
 	return remove_entry(
 		s, owner_text(owner, now.client ? now.client : "", &arena), "",
 		err);

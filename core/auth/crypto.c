@@ -525,7 +525,7 @@ int crypto_sign(const struct crypto_key *k, enum crypto_alg alg,
 
 static bool is_taken(const struct strlist *supported, const char *word)
 {
-	return !supported->n || words_has(supported, word);
+	return !supported->n || list_has(supported, word);
 }
 
 static int refuse_alg(const struct crypto_key *k, const char *wanted,

@@ -38,13 +38,12 @@ void flow_note_secret(struct flow *f, struct str value)
 enum guard_origin flow_origin_of(struct flow *f, const char *url)
 {
 	const char *issuer = f->setting.options->issuer;
-	struct err ignored = ERR_INIT;
 	struct url u, i;
 
-	if (url_parse(str_of(url), &f->arena, &u, &ignored) == 0 &&
+	if (url_parse(str_of(url), &f->arena, &u, ERR_IGNORED) == 0 &&
 	    (url_same_origin(f->setting.endpoint, &u) ||
 	     (issuer &&
-	      url_parse(str_of(issuer), &f->arena, &i, &ignored) == 0 &&
+	      url_parse(str_of(issuer), &f->arena, &i, ERR_IGNORED) == 0 &&
 	      url_same_origin(&i, &u))))
 		return GUARD_USER;
 	return GUARD_SERVER;
@@ -113,14 +112,13 @@ static void send_request(struct flow *f, struct str content)
 static bool follow(struct flow *f, const struct http_fetched *a)
 {
 	struct flow_request *r = &f->request;
-	struct err ignored = ERR_INIT;
 	struct str location;
 	struct url to;
 
 	if (strcmp(r->method, "GET") != 0 || a->status < 301 ||
 	    a->status > 308 || r->redirects == REDIRECTS_MAX ||
 	    !http_head_get(a->head, "Location", 0, &location) ||
-	    url_resolve(&r->url, location, &f->arena, &to, &ignored) < 0 ||
+	    url_resolve(&r->url, location, &f->arena, &to, ERR_IGNORED) < 0 ||
 	    !url_same_origin(&r->url, &to) || to.is_tls != r->url.is_tls)
 		return false;
 	r->redirects++;

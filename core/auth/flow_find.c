@@ -17,7 +17,7 @@
 
 static void add_url(struct strlist *list, struct arena *arena, struct buf *url)
 {
-	if (!words_has(list, buf_cstr(url)))
+	if (!list_has(list, buf_cstr(url)))
 		list_add(list, arena, arena_strndup(arena, url->p, url->n));
 	buf_clear(url);
 }
@@ -219,7 +219,7 @@ int metadata_server(struct str body, const char *issuer,
 			s.token ? "authorization_endpoint" : "token_endpoint");
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
 		(void)!json_texts(object, lists[i].name, arena, lists[i].list);
-	if (rules->needs_code && !words_has(&pkce, "S256"))
+	if (rules->needs_code && !list_has(&pkce, "S256"))
 		return err_set(err, ERR_PEER,
 			       "the authorization server does not offer PKCE "
 			       "with S256");
@@ -381,7 +381,7 @@ static int read_resource(struct flow *f, struct str body, struct err *err)
 	if (!issuer)
 		return choose_allowed(f, &r.servers, &f->issuer, err);
 	f->issuer = issuer;
-	if (words_has(&r.servers, issuer))
+	if (list_has(&r.servers, issuer))
 		return 0;
 	return err_set(err, ERR_PEER,
 		       "the server names the authorization server %s; the "

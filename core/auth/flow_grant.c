@@ -29,12 +29,8 @@ static const char *const method_word[] = {
 #undef GRANT_METHOD
 };
 
-const char *grant_method_word(enum grant_method method)
-{
-	return method_word[method];
-}
-
-bool grant_method_find(const char *word, enum grant_method *ret)
+/* false: no such word */
+static bool find_method(const char *word, enum grant_method *ret)
 {
 	for (size_t i = 0; i < ARRAY_LEN(method_word); i++) {
 		if (!strcmp(word, method_word[i])) {
@@ -51,7 +47,7 @@ static bool has_method(const struct metadata_server *s,
 {
 	if (!s->has_auth_methods)
 		return method == GRANT_BASIC;
-	return words_has(&s->auth_methods, method_word[method]);
+	return list_has(&s->auth_methods, method_word[method]);
 }
 
 /*
@@ -393,13 +389,13 @@ int answer_client(int status, struct str body, struct arena *arena,
 	    judge_length("client_secret", c.secret, err) < 0)
 		return -1;
 	method = get_text(&s, "token_endpoint_auth_method");
-	if (!method || !grant_method_find(method, &c.method))
+	if (!method || !find_method(method, &c.method))
 		c.method = c.secret ? GRANT_BASIC : GRANT_NONE;
 	if (c.method == GRANT_KEY || (c.method != GRANT_NONE && !c.secret))
 		return err_set(err, ERR_PEER,
 			       "the registration is for %s, and gives no "
 			       "secret",
-			       grant_method_word(c.method));
+			       method_word[c.method]);
 	if (!json_int64(s.json, "client_secret_expires_at",
 			&c.secret_expires_s))
 		c.secret_expires_s = 0;
@@ -600,20 +596,19 @@ static void note_client(struct flow *f)
 	account_set(&a->token_endpoint, f->server.token);
 	account_set(&a->revocation_endpoint, f->server.revocation);
 	account_set(&a->client_id, f->client.id);
-	account_set(&a->method, grant_method_word(f->client.method));
+	account_set(&a->method, method_word[f->client.method]);
 }
 
 /* A registration that still holds, on an address that is still free. */
 static bool use_registration(struct flow *f)
 {
 	const struct account *a = f->account;
-	struct err ignored = ERR_INIT;
 	enum grant_method method;
 
 	if (!a->is_registered || !a->client_id || !a->redirect_uri ||
-	    !a->method || !grant_method_find(a->method, &method) ||
+	    !a->method || !find_method(a->method, &method) ||
 	    (a->secret_expires_s && a->secret_expires_s <= flow_now_s(f)) ||
-	    open_listener(f, a->redirect_uri, &ignored) < 0)
+	    open_listener(f, a->redirect_uri, ERR_IGNORED) < 0)
 		return false;
 	take_client(f, a->client_id, a->client_secret, method);
 	return true;
@@ -639,7 +634,7 @@ enum flow_verdict flow_identify(struct flow *f, struct err *err)
 	else if (!scope)
 		scope = f->scopes_supported;
 	if (scope && o->grant == AUTH_CODE &&
-	    words_has(&f->server.scopes, "offline_access"))
+	    list_has(&f->server.scopes, "offline_access"))
 		scope = words_union(scope, "offline_access", &f->arena);
 	f->scope = scope;
 	if (!id && o->client_metadata_url && f->server.takes_metadata_id)
@@ -660,7 +655,7 @@ static int be_stored_client(struct flow *f, struct err *err)
 	enum grant_method method;
 
 	if (!a->client_id || !a->method || !a->token_endpoint ||
-	    !grant_method_find(a->method, &method))
+	    !find_method(a->method, &method))
 		return err_set(err, ERR_CREDENTIAL,
 			       "the stored client is not complete; run `matins "
 			       "auth logout`");
@@ -824,7 +819,7 @@ static int add_proof(struct flow *f, const char *url, struct err *err)
 	};
 
 	if (!f->key && !pem && !f->needs_dpop &&
-	    !words_has(&f->server.dpop_algs, "ES256"))
+	    !list_has(&f->server.dpop_algs, "ES256"))
 		return 0;
 	if (!f->key && (pem ? crypto_key_read(str_of(pem), &f->key, err)
 			    : crypto_key_make(&f->key, err)) < 0)
@@ -1038,8 +1033,6 @@ enum flow_verdict flow_refresh(struct flow *f, struct err *err)
 static enum flow_verdict refuse_refresh(struct flow *f,
 					const struct answer_token *t)
 {
-	struct err ignored = ERR_INIT;
-
 	if (!strcmp(t->error, "invalid_client") && f->account->is_registered)
 		account_forget_client(f->account);
 	else if (!strcmp(t->error, "invalid_grant"))
@@ -1048,7 +1041,7 @@ static enum flow_verdict refuse_refresh(struct flow *f,
 		return FLOW_FAILED;
 	/* tokens that stay in the store are found to be of no use once more */
 	(void)!account_save(f->setting.context->store, f->setting.owner,
-			    f->account, &ignored);
+			    f->account, ERR_IGNORED);
 	return f->start.kind == FLOW_KIND_RENEW ? FLOW_NOT : FLOW_FAILED;
 }
 
@@ -1121,7 +1114,7 @@ enum flow_verdict flow_revoke(struct flow *f, struct err *err)
 		.secret = a->is_registered ? a->client_secret
 					   : f->setting.options->client_secret,
 	};
-	if (!a->method || !grant_method_find(a->method, &f->client.method))
+	if (!a->method || !find_method(a->method, &f->client.method))
 		f->client.method = GRANT_NONE;
 	if (add_assertion(f, q.url, err) < 0)
 		return FLOW_FAILED;

@@ -35,9 +35,6 @@ enum grant_method {
 #undef GRANT_METHOD
 };
 
-const char *grant_method_word(enum grant_method method) MUST_USE;
-/* false: no such word */
-bool grant_method_find(const char *word, enum grant_method *ret) MUST_USE;
 /* The method to register with: none first, then basic, then post. */
 enum grant_method grant_method_to_register(const struct metadata_server *s)
 	MUST_USE;

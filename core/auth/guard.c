@@ -57,15 +57,14 @@ int guard_credential(const struct guard *g, const char *issuer, struct err *err)
 					       : NULL;
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
-	struct err ignored = ERR_INIT;
 	const char *said;
 	struct url u;
 
-	if (!what ||
-	    (o->issuer ? guard_is_issuer(issuer, o->issuer,
-					 o->accept_issuer_slash)
-		       : url_parse(str_of(issuer), &arena, &u, &ignored) == 0 &&
-				 url_same_origin(&u, g->endpoint)))
+	if (!what || (o->issuer ? guard_is_issuer(issuer, o->issuer,
+						  o->accept_issuer_slash)
+				: url_parse(str_of(issuer), &arena, &u,
+					    ERR_IGNORED) == 0 &&
+					  url_same_origin(&u, g->endpoint)))
 		return 0;
 	said = quote_peer(&b, str_of(issuer), QUOTE_BYTES);
 	if (o->issuer)

@@ -271,7 +271,6 @@ static int read_secret(struct service *s, const char *item, struct buf *key,
 		       struct err *err)
 {
 	AUTO(message_unrefp) message *answer = NULL;
-	struct err ignored = ERR_INIT;
 	const void *bytes;
 	size_t n;
 
@@ -282,8 +281,8 @@ static int read_secret(struct service *s, const char *item, struct buf *key,
 	    lib.sd_bus_message_skip(answer, "oay") < 0 ||
 	    lib.sd_bus_message_read_array(answer, 'y', &bytes, &n) < 0)
 		return fail_service("GetSecret", strerror(EBADMSG), err);
-	if (base64_decode(BASE64_URL, (struct str){bytes, n}, key, &ignored) <
-		    0 ||
+	if (base64_decode(BASE64_URL, (struct str){bytes, n}, key,
+			  ERR_IGNORED) < 0 ||
 	    key->n != CRYPTO_KEY_BYTES)
 		return err_set(err, ERR_CREDENTIAL,
 			       "the secret of matins in the desktop's secret "
@@ -346,7 +345,6 @@ static int service_keep(UNUSED int dir, const unsigned char id[SEAL_ID_BYTES],
 	AUTO(message_unrefp) message *dismissed = NULL;
 	AUTO(buf_wipe) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	char hex[ID_TEXT_BYTES];
-	struct err ignored = ERR_INIT;
 	const char *item, *prompt;
 	int r;
 
@@ -369,7 +367,7 @@ static int service_keep(UNUSED int dir, const unsigned char id[SEAL_ID_BYTES],
 	if (!strcmp(prompt, "/"))
 		return 0;
 	/* a prompt needs a person */
-	(void)!call_service(&s, &dismissed, &ignored, prompt,
+	(void)!call_service(&s, &dismissed, ERR_IGNORED, prompt,
 			    INTERFACE("Prompt"), "Dismiss", "");
 	return fail_locked(err);
 }

@@ -487,15 +487,13 @@ static int key_of_place(struct store *s, enum store_key place, struct err *err)
 /* The key of what was read before serves on, wherever "auto" found it. */
 static int key_for_new(struct store *s, struct err *err)
 {
-	struct err ignored = ERR_INIT;
-
 	if (s->used != STORE_KEY_AUTO &&
 	    (s->wanted == STORE_KEY_AUTO || s->used == s->wanted))
 		return 0;
 	if (s->wanted != STORE_KEY_AUTO)
 		return key_of_place(s, s->wanted, err);
 	for (int i = STORE_KEY_SERVICE; i < STORE_KEY_FILE; i++)
-		if (key_of_place(s, (enum store_key)i, &ignored) == 0)
+		if (key_of_place(s, (enum store_key)i, ERR_IGNORED) == 0)
 			return 0;
 	return key_of_place(s, STORE_KEY_FILE, err);
 }
@@ -635,7 +633,7 @@ static void take_server(void *arg, const struct seal *seal,
 	struct servers *s = arg;
 	const char *server = seal ? arena_str(s->arena, seal->server).p : NULL;
 
-	if (server && !words_has(&s->list, server))
+	if (server && !list_has(&s->list, server))
 		list_add(&s->list, s->arena, server);
 }
 

@@ -14,22 +14,6 @@ const char *quote_peer(struct buf *out, struct str said, size_t max)
 	return buf_cstr(out);
 }
 
-bool words_has(const struct strlist *list, const char *word)
-{
-	for (size_t i = 0; i < list->n; i++)
-		if (!strcmp(list->item[i], word))
-			return true;
-	return false;
-}
-
-static bool has_word(struct str words, struct str word)
-{
-	while (words.n)
-		if (str_eq(str_cut(&words, ' '), word))
-			return true;
-	return false;
-}
-
 const char *words_union(const char *a, const char *b, struct arena *arena)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
@@ -39,7 +23,7 @@ const char *words_union(const char *a, const char *b, struct arena *arena)
 	for (size_t i = 0; i < ARRAY_LEN(rest); i++) {
 		while (rest[i].n && words++ < SCOPES_MAX) {
 			word = str_cut(&rest[i], ' ');
-			if (!word.n || has_word(buf_str(&out), word))
+			if (!word.n || str_has_word(buf_cstr(&out), word))
 				continue;
 			if (out.n)
 				buf_addc(&out, ' ');

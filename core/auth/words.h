@@ -17,8 +17,6 @@
  * returns  the text of `out`, which is cleared first
  */
 const char *quote_peer(struct buf *out, struct str said, size_t max) MUST_USE;
-/* `word` is in the list. */
-bool words_has(const struct strlist *list, const char *word) MUST_USE;
 /* Words of both, parted by spaces, each once, in their order; NULL: none. */
 const char *words_union(const char *a, const char *b, struct arena *arena)
 	MUST_USE;

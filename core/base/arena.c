@@ -151,6 +151,17 @@ void list_add(struct strlist *list, struct arena *a, const char *s)
 	list->item[list->n++] = s;
 }
 
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+void list_sort(struct strlist *list)
+{
+	if (list->n)
+		qsort(list->item, list->n, sizeof(*list->item), by_text);
+}
+
 bool list_has(const struct strlist *list, const char *s)
 {
 	for (size_t i = 0; i < list->n; i++)

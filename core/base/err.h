@@ -39,6 +39,9 @@ struct err {
 		.kind = ERR_INTERNAL \
 	}
 
+/* For a failure that changes nothing: a fresh error, never looked at. */
+#define ERR_IGNORED (&(struct err)ERR_INIT)
+
 /*
  * As ERR_INIT, without writing all of `msg`: for paths where an error is rare
  * and its kilobyte would cost more than the work.

@@ -130,12 +130,11 @@ bool jdoc_is(const struct jdoc *j, const char *text)
 
 const char *jdoc_text(const struct jdoc *j, struct arena *arena)
 {
-	struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	const char *copy = NULL;
 
 	if (j && scan_string(j->raw, &text))
 		copy = arena_strndup(arena, buf_cstr(&text), text.n);
-	buf_release(&text);
 	return copy;
 }
 

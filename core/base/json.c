@@ -19,8 +19,6 @@
 	X(cJSON_AddStringToObject) \
 	X(cJSON_AddRawToObject)    \
 	X(cJSON_AddBoolToObject)   \
-	X(cJSON_CreateStringArray) \
-	X(cJSON_AddItemToObject)   \
 	X(cJSON_PrintUnformatted)  \
 	X(cJSON_free)
 
@@ -204,14 +202,6 @@ void json_add_int64(struct json *object, const char *name, int64_t value)
 void json_add_bool(struct json *object, const char *name, bool value)
 {
 	lib.cJSON_AddBoolToObject(node_of(object), name, value);
-}
-
-void json_add_texts(struct json *object, const char *name,
-		    const struct strlist *list)
-{
-	lib.cJSON_AddItemToObject(
-		node_of(object), name,
-		lib.cJSON_CreateStringArray(list->item, (int)list->n));
 }
 
 void json_print(const struct json *object, struct buf *out)

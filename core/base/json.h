@@ -69,8 +69,6 @@ bool json_texts(const struct json *object, const char *name,
 void json_add_text(struct json *object, const char *name, const char *value);
 void json_add_int64(struct json *object, const char *name, int64_t value);
 void json_add_bool(struct json *object, const char *name, bool value);
-void json_add_texts(struct json *object, const char *name,
-		    const struct strlist *list);
 
 /* Append the text, without white space. */
 void json_print(const struct json *object, struct buf *out);

@@ -74,7 +74,7 @@ static size_t plain_run(struct str s)
 		if (len == rest.n)
 			return s.n;
 		n += len;
-		len = str_beyond_ascii((struct str){s.p + n, s.n - n});
+		len = str_beyond_ascii(str_skip(s, n));
 		if (!len)
 			return n;
 		n += len;

@@ -94,8 +94,8 @@ void log_visible_json(struct buf *out, struct str s)
 static void vlog(enum log_level level, const char *prefix, const char *fmt,
 		 va_list ap)
 {
-	struct buf raw = BUF_INIT(BUF_UNBOUNDED);
-	struct buf line = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf raw = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
 	struct str rest;
 	char *text = NULL;
 
@@ -118,8 +118,6 @@ static void vlog(enum log_level level, const char *prefix, const char *fmt,
 	if (fd_write_all(STDERR_FILENO, line.p, line.n) < 0) {
 		/* nowhere left to say it */
 	}
-	buf_release(&raw);
-	buf_release(&line);
 }
 
 #define LOG_FUNCTION(name, level, prefix)     \

@@ -263,7 +263,6 @@ static int look_up(struct outfile *f, struct err *err)
 {
 	const bool is_new = f->how == OUTFILE_NEW;
 	int number = descriptor_of(f->path);
-	struct err ignored = ERR_INIT;
 	struct stat st;
 	int r;
 
@@ -288,7 +287,7 @@ static int look_up(struct outfile *f, struct err *err)
 		return err_sys(err, EISDIR, "write %s", f->path);
 	f->is_there = S_ISREG(st.st_mode);
 	/* without a folder of its own it is written as a stream */
-	(void)!hold_folder(f, &ignored);
+	(void)!hold_folder(f, ERR_IGNORED);
 	return S_ISREG(st.st_mode) ? open_old(f, &st, err)
 				   : open_stream(f, st.st_mode, err);
 }

@@ -640,15 +640,12 @@ struct str scan_decoded(struct str v, size_t max, struct arena *arena)
 
 bool scan_decoded_is(struct str v, const char *text)
 {
-	struct buf decoded = BUF_INIT(BUF_UNBOUNDED);
-	bool same;
+	AUTO(buf_release) struct buf decoded = BUF_INIT(BUF_UNBOUNDED);
 
 	if (v.n > 16 * (strlen(text) + 1))
 		return false; /* an escape is at most six bytes for one */
 	scan_string(v, &decoded);
-	same = str_is(buf_str(&decoded), text);
-	buf_release(&decoded);
-	return same;
+	return str_is(buf_str(&decoded), text);
 }
 
 bool scan_int64(struct str v, int64_t *ret)

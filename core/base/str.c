@@ -46,7 +46,7 @@ struct str str_cut(struct str *rest, char sep)
 	if (at == rest->n)
 		*rest = (struct str){NULL, 0};
 	else
-		*rest = (struct str){rest->p + at + 1, rest->n - at - 1};
+		*rest = str_skip(*rest, at + 1);
 	return head;
 }
 
@@ -83,7 +83,7 @@ bool str_int64(struct str s, int64_t *ret_value)
 	uint64_t v;
 
 	if (minus)
-		s = (struct str){s.p + 1, s.n - 1};
+		s = str_skip(s, 1);
 	if (!str_uint64(s, &v) || v > (uint64_t)INT64_MAX + minus)
 		return false;
 	*ret_value = minus ? (int64_t)(0 - v) : (int64_t)v;
@@ -203,7 +203,7 @@ size_t str_beyond_ascii(struct str s)
 	size_t n = 0, len;
 
 	while (n < s.n && (unsigned char)s.p[n] >= 0x80) {
-		len = str_utf8_len((struct str){s.p + n, s.n - n});
+		len = str_utf8_len(str_skip(s, n));
 		if (!len)
 			break;
 		n += len;

@@ -54,6 +54,12 @@ MUST_USE static inline bool str_is(struct str a, const char *s)
 	return str_eq(a, str_of(s));
 }
 
+/* The text behind its first n bytes, of which it has as many. */
+MUST_USE static inline struct str str_skip(struct str s, size_t n)
+{
+	return (struct str){s.p + n, s.n - n};
+}
+
 bool str_starts(struct str s, const char *prefix) MUST_USE;
 bool str_ends(struct str s, const char *suffix) MUST_USE;
 /* Without leading and trailing spaces, tabs, CR and LF. */

@@ -79,7 +79,7 @@ size_t text_columns(struct str s)
 {
 	size_t columns = 0, n;
 
-	for (; s.n; s = (struct str){s.p + n, s.n - n})
+	for (; s.n; s = str_skip(s, n))
 		columns += first_columns(s, &n);
 	return columns;
 }
@@ -94,7 +94,7 @@ struct str text_first_columns(struct str s, size_t max)
 		if (columns > max)
 			break;
 		max -= columns;
-		rest = (struct str){rest.p + n, rest.n - n};
+		rest = str_skip(rest, n);
 	}
 	return (struct str){s.p, s.n - rest.n};
 }

@@ -7,11 +7,6 @@
 
 /* ---- URIs, as text alone ---- */
 
-static struct str skip(struct str s, size_t n)
-{
-	return (struct str){s.p + n, s.n - n};
-}
-
 /* Cut off the part behind the first `mark`; {NULL, 0} without a mark. */
 static struct str cut_tail(struct str *s, char mark)
 {
@@ -19,7 +14,7 @@ static struct str cut_tail(struct str *s, char mark)
 	struct str tail = {NULL, 0};
 
 	if (at < s->n)
-		tail = skip(*s, at + 1);
+		tail = str_skip(*s, at + 1);
 	s->n = at;
 	return tail;
 }
@@ -46,12 +41,12 @@ struct uri uri_parts(struct str text)
 	n = scheme_len(text);
 	if (n) {
 		u.scheme = (struct str){text.p, n};
-		text = skip(text, n + 1);
+		text = str_skip(text, n + 1);
 	}
 	if (str_starts(text, "//")) {
-		text = skip(text, 2);
+		text = str_skip(text, 2);
 		u.authority = (struct str){text.p, str_find(text, '/')};
-		text = skip(text, u.authority.n);
+		text = str_skip(text, u.authority.n);
 	}
 	u.path = text.p ? text : STR("");
 	return u;
@@ -63,12 +58,12 @@ static void add_without_dots(struct buf *out, struct str path)
 	size_t start = out->n;
 
 	while (path.n) {
-		struct str rest = skip(path, 1);
+		struct str rest = str_skip(path, 1);
 		size_t n = str_find(rest, '/');
 		struct str segment = {rest.p, n};
 		bool is_last = n == rest.n;
 
-		path = skip(rest, n);
+		path = str_skip(rest, n);
 		if (str_is(segment, "..")) {
 			/* the last one and the "/" before it, none before */
 			while (out->n > start && out->p[--out->n] != '/')
@@ -142,7 +137,7 @@ struct str uri_resolve(struct str base_text, struct str reference,
 
 int uri_percent(struct str s)
 {
-	return s.n && s.p[0] == '%' ? text_hex(skip(s, 1), 2) : -1;
+	return s.n && s.p[0] == '%' ? text_hex(str_skip(s, 1), 2) : -1;
 }
 
 struct str uri_fragment(struct str reference, struct arena *arena)
@@ -155,7 +150,7 @@ struct str uri_fragment(struct str reference, struct arena *arena)
 		int byte = uri_percent(f);
 
 		out[n++] = byte < 0 ? f.p[0] : (char)byte;
-		f = skip(f, byte < 0 ? 1 : 3);
+		f = str_skip(f, byte < 0 ? 1 : 3);
 	}
 	return (struct str){out, n};
 }
@@ -189,7 +184,7 @@ static int check_bytes(struct str text, struct err *err)
 				       "byte 0x%02x at position %zu of a URL; "
 				       "write it as %%%02X",
 				       c, i + 1, c);
-		if (c == '%' && uri_percent(skip(text, i)) < 0)
+		if (c == '%' && uri_percent(str_skip(text, i)) < 0)
 			return err_set(err, ERR_SYNTAX,
 				       "\"%%\" at position %zu of a URL has no "
 				       "two hexadecimal digits after it",
@@ -275,7 +270,7 @@ static bool ends_in_number(struct str host)
 	struct str label = host;
 
 	while (str_find(label, '.') < label.n)
-		label = skip(label, str_find(label, '.') + 1);
+		label = str_skip(label, str_find(label, '.') + 1);
 	if (str_starts(label, "0x"))
 		return true;
 	for (size_t i = 0; i < label.n; i++)
@@ -335,7 +330,7 @@ static int parse_authority(struct str text, struct arena *arena, struct url *u,
 				err, ERR_SYNTAX,
 				"URL with text between \"]\" and the port");
 	}
-	text = skip(text, end < text.n ? end + 1 : end);
+	text = str_skip(text, end < text.n ? end + 1 : end);
 	if (text.n &&
 	    (text.n > 5 || !str_uint64(text, &port) || !port || port > 65535))
 		return err_set(
@@ -466,7 +461,7 @@ static char form_next(struct str *s)
 	size_t n = value < 0 ? 1 : 3;
 	char c = s->p[0];
 
-	*s = (struct str){s->p + n, s->n - n};
+	*s = str_skip(*s, n);
 	if (value >= 0)
 		return (char)value;
 	return c == '+' ? ' ' : c;

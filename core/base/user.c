@@ -46,11 +46,10 @@ bool user_find(const char *name, uid_t uid, struct user *ret)
 {
 	static struct buf table = BUF_INIT(BUF_UNBOUNDED);
 	static bool is_read;
-	struct err ignored = ERR_INIT;
 
 	/* half a file is better than none */
 	if (!is_read)
-		(void)!fd_read_regular("/etc/passwd", &table, &ignored);
+		(void)!fd_read_regular("/etc/passwd", &table, ERR_IGNORED);
 	is_read = true;
 	return user_find_in(buf_str(&table), name, uid, ret);
 }

@@ -74,13 +74,12 @@ static const char *state_of(const struct allowance *a)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_CONFIG_BYTES);
 	char sha256[SHA256_HEX_BYTES];
-	struct err ignored = ERR_INIT;
 
 	if (access(a->path, F_OK) < 0)
 		return "gone";
 	if (a->edits)
 		return "edits";
-	if (fd_read_regular(a->path, &text, &ignored) < 0)
+	if (fd_read_regular(a->path, &text, ERR_IGNORED) < 0)
 		return "unreadable";
 	sha256_hex(buf_str(&text), sha256);
 	return strcmp(sha256, a->sha256) == 0 ? "allowed" : "changed";

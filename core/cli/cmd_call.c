@@ -719,7 +719,6 @@ static int call_many(struct target *t, struct listing *tools, struct err *err)
 static bool text_json(struct str content, struct arena *arena, struct str *ret)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	struct err ignored = ERR_INIT;
 	struct scan_iter it;
 	struct str v;
 
@@ -728,7 +727,7 @@ static bool text_json(struct str content, struct arena *arena, struct str *ret)
 	    !scan_get(it.value, "text", &v) || !scan_string(v, &text))
 		return false;
 	return scan_document(arena_str(arena, buf_str(&text)), NULL, ret,
-			     &ignored) == 0;
+			     ERR_IGNORED) == 0;
 }
 
 static int print_data(struct target *t, const struct mcp_tool_result *r,

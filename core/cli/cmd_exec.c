@@ -613,7 +613,6 @@ static void warn_arguments(struct gate *gate,
 			   const struct gate_request *request,
 			   struct arena *arena)
 {
-	struct err ignored = ERR_INIT;
 	struct gate_explained e;
 	bool any = false;
 
@@ -621,7 +620,7 @@ static void warn_arguments(struct gate *gate,
 	for (size_t i = 1; request->argv[i]; i++)
 		any |= request->cwd_required ||
 		       access(request->argv[i], F_OK) == 0;
-	if (any && gate_explain(gate, request, arena, &e, &ignored) == 0)
+	if (any && gate_explain(gate, request, arena, &e, ERR_IGNORED) == 0)
 		warn_keys_named(&e);
 }
 

@@ -55,7 +55,6 @@ static int find_file(const struct args *args, const char *routine,
 		.names_only = true,
 		.passive = true,
 	};
-	struct err ignored = ERR_INIT;
 
 	*ret = NULL;
 	if (named) {
@@ -64,7 +63,7 @@ static int find_file(const struct args *args, const char *routine,
 		if (!real)
 			return err_sys(err, errno, "%s", named);
 		*ret = arena_strdup(arena, real);
-	} else if (routine && config_open(&options, &file, &ignored) == 0 &&
+	} else if (routine && config_open(&options, &file, ERR_IGNORED) == 0 &&
 		   config_routine(&file.config, routine)) {
 		*ret = arena_strdup(arena, file.config.path);
 	}
@@ -149,7 +148,7 @@ static int kept_report(const struct kept_query *q, struct arena *arena,
 			       run->routine, run_state_name(run->state));
 	if (store_get(ledger_dir(l), run->file, run->generation, out, err) < 0)
 		return -1;
-	sha256_hex((struct str){out->p + before, out->n - before}, sum);
+	sha256_hex(str_skip(buf_str(out), before), sum);
 	if (*run->sha256 && strcmp(sum, run->sha256))
 		log_warning("the report of generation %llu was changed after "
 			    "the run",
@@ -868,14 +867,6 @@ static int check(struct work *w, struct err *err)
 
 /* ---- accept ---- */
 
-static bool is_listed(const struct strlist *list, const char *rule)
-{
-	for (size_t i = 0; i < list->n; i++)
-		if (!strcmp(list->item[i], rule))
-			return true;
-	return false;
-}
-
 static int accept_seen(struct work *w, struct err *err)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_REPORT_BYTES);
@@ -899,7 +890,7 @@ static int accept_seen(struct work *w, struct err *err)
 		const char *rule = now.rule[i].text;
 
 		if (!golden_has_rule(&before, rule) &&
-		    !is_listed(&w->ignore, rule))
+		    !list_has(&w->ignore, rule))
 			log_note("%s now holds the rule --ignore %s of that "
 				 "check",
 				 w->path, rule);
@@ -908,11 +899,6 @@ static int accept_seen(struct work *w, struct err *err)
 }
 
 /* ---- list ---- */
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
 
 /* Names of a folder that end in ".json", sorted; a missing one has none. */
 static int list_names(const char *dir, struct arena *arena, struct strlist *ret,
@@ -929,8 +915,7 @@ static int list_names(const char *dir, struct arena *arena, struct strlist *ret,
 			list_add(ret, arena,
 				 arena_strdup(arena, entry->d_name));
 	closedir(folder);
-	if (ret->n)
-		qsort(ret->item, ret->n, sizeof(*ret->item), by_name);
+	list_sort(ret);
 	return 0;
 }
 

@@ -37,13 +37,6 @@ const struct option options_resources[] = {
 
 /* ---- texts ---- */
 
-static struct str member(struct str object, const char *name)
-{
-	struct str v;
-
-	return scan_get_some(object, name, &v) ? v : (struct str){NULL, 0};
-}
-
 static bool is_true(struct str json)
 {
 	return json.p && scan_type(json) == SCAN_TRUE;
@@ -95,7 +88,7 @@ static void add_head(const struct target *t, const struct listing_item *item,
 
 	target_show(t, item->name, false, out);
 	if (!name.p)
-		name = member(item->json, "name");
+		name = scan_some(item->json, "name");
 	if (name.p && !scan_is(name, "") &&
 	    add_text(t, name, LINE_CHARS, &title) &&
 	    !str_eq(buf_str(&title), item->name))
@@ -184,20 +177,17 @@ static void add_properties(const struct target *t, struct str schema,
 static void add_arguments(const struct target *t, struct str list,
 			  struct buf *out)
 {
-	struct scan_iter it;
-
-	scan_iter_init(&it, list);
-	while (scan_next(&it)) {
-		struct str name = member(it.value, "name");
+	for (struct scan_iter it = scan_over(list); scan_next(&it);) {
+		struct str name = scan_some(it.value, "name");
 
 		if (!name.p || scan_type(name) != SCAN_STRING)
 			continue;
 		buf_adds(out, "    ");
 		add_text(t, name, LINE_CHARS, out);
-		if (is_true(member(it.value, "required")))
+		if (is_true(scan_some(it.value, "required")))
 			buf_adds(out, "  required");
 		buf_adds(out, "  ");
-		if (!add_text(t, member(it.value, "description"), LINE_CHARS,
+		if (!add_text(t, scan_some(it.value, "description"), LINE_CHARS,
 			      out))
 			out->n -= 2;
 		buf_addc(out, '\n');
@@ -213,13 +203,13 @@ static void show_item(const struct target *t, enum listing_kind kind,
 	struct str json = item->json;
 
 	add_head(t, item, out);
-	if (add_text(t, member(json, "description"), LINE_CHARS, &line))
+	if (add_text(t, scan_some(json, "description"), LINE_CHARS, &line))
 		buf_addf(out, "  %s\n", buf_cstr(&line));
 	if (kind == LISTING_TOOLS)
 		add_properties(t, tool_input_schema(json), false, out);
 	else if (kind == LISTING_PROMPTS)
-		add_arguments(t, member(json, "arguments"), out);
-	else if (add_text(t, member(json, "mimeType"), LINE_CHARS, &mime))
+		add_arguments(t, scan_some(json, "arguments"), out);
+	else if (add_text(t, scan_some(json, "mimeType"), LINE_CHARS, &mime))
 		buf_addf(out, "    %s\n", buf_cstr(&mime));
 }
 
@@ -250,11 +240,9 @@ static void add_hint(const struct target *t, struct str key, struct str value,
 static void add_hints(const struct target *t, struct str annotations,
 		      struct buf *out)
 {
-	struct scan_iter it;
 	bool any = false;
 
-	scan_iter_init(&it, annotations);
-	while (scan_next(&it)) {
+	for (struct scan_iter it = scan_over(annotations); scan_next(&it);) {
 		AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
 
 		if (scan_type(it.value) != SCAN_TRUE &&
@@ -273,10 +261,10 @@ static void show_tool(const struct target *t, const struct listing_item *item,
 		      struct buf *out)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	struct str json = item->json, output = member(json, "outputSchema");
+	struct str json = item->json, output = scan_some(json, "outputSchema");
 
 	add_head(t, item, out);
-	if (add_text(t, member(json, "description"), 0, &text))
+	if (add_text(t, scan_some(json, "description"), 0, &text))
 		add_indented(buf_str(&text), "  ", out);
 	buf_adds(out, "\n  takes\n");
 	add_properties(t, tool_input_schema(json), true, out);
@@ -284,9 +272,9 @@ static void show_tool(const struct target *t, const struct listing_item *item,
 		buf_adds(out, "\n  gives\n");
 		add_properties(t, output, true, out);
 	}
-	if (member(json, "annotations").p) {
+	if (scan_some(json, "annotations").p) {
 		buf_addc(out, '\n');
-		add_hints(t, member(json, "annotations"), out);
+		add_hints(t, scan_some(json, "annotations"), out);
 	}
 }
 
@@ -428,10 +416,7 @@ const struct option options_prompt[] = {
 
 static int all_strings(struct str values, struct err *err)
 {
-	struct scan_iter it;
-
-	scan_iter_init(&it, values);
-	while (scan_next(&it))
+	for (struct scan_iter it = scan_over(values); scan_next(&it);)
 		if (scan_type(it.value) != SCAN_STRING)
 			return err_set(err, ERR_USAGE,
 				       "argument %.*s must be a string, like "
@@ -444,18 +429,17 @@ static int all_strings(struct str values, struct err *err)
 static void look_at(struct str prompt, struct str values, struct strlist *names,
 		    struct buf *missing, struct arena *arena)
 {
-	struct scan_iter it;
 	struct str v;
 
 	*names = (struct strlist){NULL, 0};
-	scan_iter_init(&it, member(prompt, "arguments"));
-	while (scan_next(&it)) {
+	for (struct scan_iter it = scan_over(scan_some(prompt, "arguments"));
+	     scan_next(&it);) {
 		AUTO(buf_release) struct buf name = BUF_INIT(BUF_UNBOUNDED);
 
 		if (!scan_get(it.value, "name", &v) || !scan_string(v, &name))
 			continue;
 		list_add(names, arena, arena_strdup(arena, buf_cstr(&name)));
-		if (is_true(member(it.value, "required")) &&
+		if (is_true(scan_some(it.value, "required")) &&
 		    !(values.p && scan_get(values, buf_cstr(&name), &v)))
 			buf_addf(missing, "%s%s", missing->n ? ", " : "",
 				 buf_cstr(&name));
@@ -522,9 +506,9 @@ static int print_message(struct target *t, struct str message, struct err *err)
 	AUTO(buf_release) struct buf role = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf head = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf list = BUF_INIT(BUF_UNBOUNDED);
-	struct str content = member(message, "content");
+	struct str content = scan_some(message, "content");
 
-	if (!scan_string(member(message, "role"), &role))
+	if (!scan_string(scan_some(message, "role"), &role))
 		buf_adds(&role, "?");
 	target_show(t, buf_str(&role), false, &head);
 	buf_adds(&head, ":\n");
@@ -542,17 +526,15 @@ static int print_message(struct target *t, struct str message, struct err *err)
 
 static int print_prompt(struct target *t, struct str result, struct err *err)
 {
-	struct scan_iter it;
 	struct str messages;
 
 	if (read_array(result, "messages", &messages, err) < 0)
 		return -1;
-	scan_iter_init(&it, messages);
-	while (scan_next(&it)) {
+	for (struct scan_iter it = scan_over(messages); scan_next(&it);) {
 		if (!t->json && print_message(t, it.value, err) < 0)
 			return -1;
-		if (t->json && member(it.value, "content").p)
-			target_save(t, member(it.value, "content"), false);
+		if (t->json && scan_some(it.value, "content").p)
+			target_save(t, scan_some(it.value, "content"), false);
 	}
 	if (target_say_saved(t, t->json, err) < 0)
 		return -1;
@@ -708,10 +690,7 @@ static int print_bytes(struct target *t, struct outfile *output,
 
 static int print_saved(struct target *t, struct str contents, struct err *err)
 {
-	struct scan_iter it;
-
-	scan_iter_init(&it, contents);
-	while (scan_next(&it)) {
+	for (struct scan_iter it = scan_over(contents); scan_next(&it);) {
 		AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 		struct content_block b;
 
@@ -730,7 +709,6 @@ static int print_contents(struct target *t, struct outfile *output,
 			  struct str result, struct err *err)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	struct scan_iter it;
 	struct str contents;
 	bool binary = false;
 	int got = 0;
@@ -745,8 +723,7 @@ static int print_contents(struct target *t, struct outfile *output,
 		return target_put(t, result, PUT_JSON, err) < 0 ? -1 : got;
 	if (t->files.dir)
 		return got;
-	scan_iter_init(&it, contents);
-	while (scan_next(&it))
+	for (struct scan_iter it = scan_over(contents); scan_next(&it);)
 		if (add_item(t, it.value, &binary, &out, err) < 0)
 			return -1;
 	return print_bytes(t, output, buf_str(&out), binary, err);
@@ -870,11 +847,9 @@ static int write_params(const struct args *args, struct buf *out,
 static int print_values(struct target *t, struct str values, struct err *err)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	struct scan_iter it;
 	size_t n = 0;
 
-	scan_iter_init(&it, values);
-	while (scan_next(&it)) {
+	for (struct scan_iter it = scan_over(values); scan_next(&it);) {
 		AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 
 		if (!scan_string(it.value, &text))
@@ -907,7 +882,7 @@ static int complete(struct target *t, void *arg, struct err *err)
 		return target_put(t, result, PUT_JSON, err);
 	if (print_values(t, values, err) < 0)
 		return -1;
-	if (is_true(member(completion, "hasMore")))
+	if (is_true(scan_some(completion, "hasMore")))
 		log_note("the server has more values");
 	return 0;
 }

@@ -308,10 +308,10 @@ static const struct config *open_names(struct line *l)
 		.names_only = true,
 		.passive = true,
 	};
-	struct err ignored = ERR_INIT;
 
-	return config_open(&options, &l->file, &ignored) == 0 ? &l->file.config
-							      : NULL;
+	return config_open(&options, &l->file, ERR_IGNORED) == 0
+		       ? &l->file.config
+		       : NULL;
 }
 
 static void add_routines(struct line *l)

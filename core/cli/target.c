@@ -199,7 +199,7 @@ static void show_url(const struct ask_person *p, struct str url,
 	buf_adds(out, is_plain ? "" : "\033[1m");
 	show(p, (struct str){url.p + at, n - at}, out);
 	buf_adds(out, is_plain ? "" : "\033[0m");
-	show(p, (struct str){url.p + n, url.n - n}, out);
+	show(p, str_skip(url, n), out);
 	buf_adds(out, "\n\n");
 	for (size_t i = at; i < n; i++) {
 		if (n - i < 4 || strncasecmp(url.p + i, "xn--", 4) ||
@@ -300,8 +300,7 @@ static void on_line(struct ask_person *p, struct str line)
 	}
 	f = &q->what.fields[q->at];
 	buf_clear(&q->values[q->at]);
-	if (line.n && line.p[0] == ':' &&
-	    is_way_out(p, (struct str){line.p + 1, line.n - 1}))
+	if (line.n && line.p[0] == ':' && is_way_out(p, str_skip(line, 1)))
 		return;
 	if (!line.n && f->required && !f->def.p)
 		say_line("an answer is required", "\n");
@@ -469,7 +468,7 @@ static int add_header(struct target *t, struct remote_spec *spec,
 	spec->plain.has_credentials = true;
 	scrub_add(t->scrub, value);
 	if (str_starts(value, "Bearer "))
-		scrub_add(t->scrub, (struct str){value.p + 7, value.n - 7});
+		scrub_add(t->scrub, str_skip(value, 7));
 	if (http_headers_set(&spec->headers, text, value, err) == 0)
 		return 0;
 	err->kind = ERR_USAGE;

@@ -114,12 +114,11 @@ static bool holds(int dir, const char *name, struct str bytes)
 	int fd = openat(dir, name,
 			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	AUTO(buf_release) struct buf there = BUF_INIT(bytes.n + 1);
-	struct err ignored = ERR_INIT;
 	struct stat st;
 
 	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
 	       (size_t)st.st_size == bytes.n &&
-	       fd_read_all(fd, &there, &ignored) == 0 &&
+	       fd_read_all(fd, &there, ERR_IGNORED) == 0 &&
 	       str_eq(buf_str(&there), bytes);
 }
 
@@ -165,12 +164,9 @@ void target_save(struct target *t, struct str json, bool item)
 
 void target_save_all(struct target *t, struct str blocks)
 {
-	struct scan_iter it;
-
 	if (!t->files.dir)
 		return;
-	scan_iter_init(&it, blocks);
-	while (scan_next(&it))
+	for (struct scan_iter it = scan_over(blocks); scan_next(&it);)
 		target_save(t, it.value, false);
 }
 
@@ -393,7 +389,7 @@ static void write_stderr(const struct target *t, struct jw *w)
 		text = (struct str){text.p + text.n - BYTES, BYTES};
 		at = str_find(text, '\n') + 1;
 		if (at <= text.n)
-			text = (struct str){text.p + at, text.n - at};
+			text = str_skip(text, at);
 	}
 	if (text.n)
 		jw_kv_str(w, "stderr", text);

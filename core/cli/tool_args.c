@@ -78,10 +78,9 @@ static bool as_type(struct str text, enum schema_type type, struct str *ret)
 		[SCAN_ARRAY] = SCHEMA_TYPE_ARRAY,
 		[SCAN_OBJECT] = SCHEMA_TYPE_OBJECT,
 	};
-	struct err ignored = ERR_INIT;
 
 	return type != SCHEMA_TYPE_UNKNOWN && type != SCHEMA_TYPE_STRING &&
-	       scan_document(text, NULL, ret, &ignored) == 0 &&
+	       scan_document(text, NULL, ret, ERR_IGNORED) == 0 &&
 	       types[scan_type(*ret)] & type;
 }
 
@@ -177,12 +176,9 @@ static int write_word(struct writer *wr, struct word *w, struct err *err)
 static int write_all(struct writer *wr, struct str object, struct buf *out,
 		     struct err *err)
 {
-	struct scan_iter it;
-
 	jw_init(&wr->jw, out, false);
 	jw_object(&wr->jw);
-	scan_iter_init(&it, object);
-	while (scan_next(&it)) {
+	for (struct scan_iter it = scan_over(object); scan_next(&it);) {
 		AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
 
 		if (!scan_string(it.key, &key) || count(wr, buf_str(&key)))
@@ -206,7 +202,6 @@ int tool_args_read(const struct args *args, const char *option,
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	const char *object = option ? NULL : args_get(args, "args");
 	struct strlist words = {NULL, 0};
-	struct err ignored = ERR_INIT;
 	struct writer wr = {.schema = schema, .arena = arena};
 
 	*ret = (struct str){NULL, 0};
@@ -224,7 +219,8 @@ int tool_args_read(const struct args *args, const char *option,
 	if (!words.n)
 		return 0;
 	/* the check of arguments reports an unusable schema */
-	if (schema.p && schema_compile(schema, NULL, &compiled, &ignored) == 0)
+	if (schema.p &&
+	    schema_compile(schema, NULL, &compiled, ERR_IGNORED) == 0)
 		wr.compiled = compiled;
 	if (write_all(&wr, *ret, &out, err) < 0)
 		return -1;

@@ -147,7 +147,6 @@ static void load(struct eras *e)
 	AUTO(buf_release) struct buf text = BUF_INIT(FILE_BYTES);
 	const struct state_file file = {e->path, SCHEMA, FILE_BYTES};
 	struct str v, list;
-	struct scan_iter it;
 
 	e->loaded = true;
 	if (!e->path)
@@ -156,8 +155,7 @@ static void load(struct eras *e)
 	if (!state_file_read(&file, &text, &v) ||
 	    !scan_get(v, "servers", &list))
 		return;
-	scan_iter_init(&it, list);
-	while (scan_next(&it))
+	for (struct scan_iter it = scan_over(list); scan_next(&it);)
 		read_entry(e, it.value);
 }
 

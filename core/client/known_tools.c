@@ -75,12 +75,11 @@ struct strlist known_tools(const char *state_dir, const char *config,
 	AUTO(buf_release) struct buf text = BUF_INIT(FILE_BYTES);
 	struct strlist names = {NULL, 0};
 	struct str file, tools;
-	struct scan_iter it;
 
 	if (!path || !state_file_read(&f, &text, &file) ||
 	    !scan_get(file, "tools", &tools))
 		return names;
-	for (scan_iter_init(&it, tools); scan_next(&it);) {
+	for (struct scan_iter it = scan_over(tools); scan_next(&it);) {
 		AUTO(buf_release) struct buf name = BUF_INIT(NAME_BYTES);
 
 		if (scan_string(it.value, &name) && is_plain(buf_str(&name)))

@@ -7,13 +7,6 @@
 /* Of the names that there are instead. */
 #define NAMES_SHOWN 500
 
-static struct str member(struct str object, const char *name)
-{
-	struct str v;
-
-	return scan_get_some(object, name, &v) ? v : (struct str){NULL, 0};
-}
-
 void tool_check_init(struct tool_check *c, struct str tool)
 {
 	*c = (struct tool_check){.tool = tool};
@@ -33,12 +26,12 @@ struct str tool_title(struct str tool)
 	struct str title = scan_text(tool, "title");
 
 	return title.p ? title
-		       : scan_text(member(tool, "annotations"), "title");
+		       : scan_text(scan_some(tool, "annotations"), "title");
 }
 
 struct str tool_input_schema(struct str tool)
 {
-	return member(tool, "inputSchema");
+	return scan_some(tool, "inputSchema");
 }
 
 /* ---- findings ---- */
@@ -159,23 +152,23 @@ bool tool_check_arguments(struct tool_check *c, struct str arguments,
 static bool has_json_text(struct str result)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	struct err ignored = ERR_INIT;
 	struct scan_iter it;
-	struct str content = member(result, "content"), v;
+	struct str content = scan_some(result, "content"), v;
 
 	if (!content.p || scan_count(content) != 1)
 		return false;
 	scan_iter_init(&it, content);
 	return scan_next(&it) && scan_get(it.value, "text", &v) &&
 	       scan_string(v, &text) &&
-	       scan_document(buf_str(&text), NULL, &v, &ignored) == 0;
+	       scan_document(buf_str(&text), NULL, &v, ERR_IGNORED) == 0;
 }
 
 bool tool_check_result(struct tool_check *c, struct str result,
 		       struct arena *arena, struct tool_findings *ret)
 {
 	static const char what[] = "structuredContent";
-	struct str text = c->tool.p ? member(c->tool, "outputSchema") : c->tool;
+	struct str text =
+		c->tool.p ? scan_some(c->tool, "outputSchema") : c->tool;
 	const struct schema *s;
 	struct str v;
 
@@ -214,7 +207,7 @@ void tool_findings_say(const struct tool_findings *f, struct buf *out)
 
 bool tool_needs_task(struct str tool)
 {
-	struct str execution = member(tool, "execution"), support;
+	struct str execution = scan_some(tool, "execution"), support;
 
 	return execution.p &&
 	       scan_get_some(execution, "taskSupport", &support) &&

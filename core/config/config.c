@@ -465,10 +465,10 @@ static bool expand_text(struct expander *x, struct buf *out)
 
 		if (!str_starts(text, "${")) {
 			buf_addc(out, text.p[0]);
-			text = (struct str){text.p + 1, text.n - 1};
+			text = str_skip(text, 1);
 			continue;
 		}
-		text = (struct str){text.p + 2, text.n - 2};
+		text = str_skip(text, 2);
 		if (str_find(text, '}') == text.n) {
 			expand_error(x, "\"%s\": a ${ without }", e->key);
 			return false;
@@ -568,10 +568,9 @@ static void check_program(struct expander *x, struct str text)
 	struct arena *arena = &x->file->arena;
 	const char *name = arena_strndup(arena, text.p, text.n);
 	struct strlist words;
-	struct err ignored = ERR_INIT;
 
 	if (text.n == strcspn(name, " \t") || is_program(x, name) ||
-	    secret_split_words(text, arena, &words, &ignored) < 0 ||
+	    secret_split_words(text, arena, &words, ERR_IGNORED) < 0 ||
 	    words.n < 2 || !is_program(x, words.item[0]))
 		return;
 	jw_quote(&args, str_of(words.item[1]));

@@ -70,7 +70,6 @@ static bool read_members(struct str file, struct arena *arena,
 			 struct allowance *a)
 {
 	const char *text;
-	struct scan_iter it;
 	struct str v;
 
 	if (!scan_get(file, "schema", &v) || !scan_is(v, SCHEMA) ||
@@ -89,7 +88,7 @@ static bool read_members(struct str file, struct arena *arena,
 	    !scan_get(file, "wall_ms", &v) || !scan_int64(v, &a->wall_ms) ||
 	    !scan_get(file, "grants", &v) || scan_type(v) != SCAN_ARRAY)
 		return false;
-	for (scan_iter_init(&it, v); scan_next(&it);) {
+	for (struct scan_iter it = scan_over(v); scan_next(&it);) {
 		if (!(text = text_of(it.value, arena)))
 			return false;
 		list_add(&a->grants, arena, text);

@@ -37,11 +37,10 @@ static void add_list(struct names *n, const struct strlist *l)
 static void add_ref(struct names *n, const struct env_ref *ref,
 		    const char *folder)
 {
-	struct err ignored = ERR_INIT;
 	struct strlist words;
 
 	if (ref->from && ref->source == SECRET_CMD &&
-	    path_words(ref->from, folder, n->arena, &words, &ignored) == 0)
+	    path_words(ref->from, folder, n->arena, &words, ERR_IGNORED) == 0)
 		add(n, words.item[0]);
 }
 

@@ -16,7 +16,7 @@ struct str reference_input(struct str s)
 
 	if (!str_starts(s, INPUT) || s.n == n)
 		return (struct str){NULL, 0};
-	return (struct str){s.p + n, s.n - n};
+	return str_skip(s, n);
 }
 
 /* ---- those of a routine ---- */
@@ -103,11 +103,6 @@ static bool is_root(struct str word, enum place place)
 	return false;
 }
 
-static struct str skip(struct str s, size_t n)
-{
-	return (struct str){s.p + n, s.n - n};
-}
-
 /*
  * Length of what looks like a reference at the beginning of s, or 0:
  * "$input.x", "${input.x}", "{{ input.x }}", and "$item" as all of `whole`.
@@ -115,25 +110,25 @@ static struct str skip(struct str s, size_t n)
 static size_t lookalike(struct str s, struct str whole, enum place place)
 {
 	size_t open = str_starts(s, "{{") || str_starts(s, "${") ? 2 : 1;
-	struct str rest = skip(s, open);
+	struct str rest = str_skip(s, open);
 	size_t n;
 
 	if (s.p[0] != '$' && open == 1)
 		return 0;
 	while (open == 2 && rest.n && rest.p[0] == ' ')
-		rest = skip(rest, 1);
+		rest = str_skip(rest, 1);
 	n = name_length(rest);
 	if (!is_root((struct str){rest.p, n}, place))
 		return 0;
-	rest = skip(rest, n);
+	rest = str_skip(rest, n);
 	if (!rest.n)
 		return s.p == whole.p && open == 1 ? s.n : 0;
 	if (!is_in(rest.p[0], open == 2 ? ".[} " : ".["))
 		return 0;
 	while (rest.n && (is_name(rest.p[0]) || is_in(rest.p[0], ".[]\"")))
-		rest = skip(rest, 1);
+		rest = str_skip(rest, 1);
 	while (open == 2 && rest.n && is_in(rest.p[0], " }"))
-		rest = skip(rest, 1);
+		rest = str_skip(rest, 1);
 	return s.n - rest.n;
 }
 
@@ -171,8 +166,8 @@ static bool check_variable(struct findings *f, const struct toml_value *v)
 	bool has_variable = false;
 
 	for (size_t i = 0; i + 2 < s.n && !has_variable; i++)
-		has_variable = str_starts(skip(s, i), "${") &&
-			       name_length(skip(s, i + 2));
+		has_variable = str_starts(str_skip(s, i), "${") &&
+			       name_length(str_skip(s, i + 2));
 	if (has_variable)
 		warn(f, v, s,
 		     "is passed on as it is: a variable of yours is NAME = { "
@@ -203,14 +198,14 @@ static void check_string(struct findings *f, const struct toml_value *v,
 	}
 	/* "${NAME}" as a whole string */
 	if (place != PLACE_OTHER && str_starts(s, "${") && s.n > 3 &&
-	    s.p[s.n - 1] == '}' && name_length(skip(s, 2)) == s.n - 3) {
+	    s.p[s.n - 1] == '}' && name_length(str_skip(s, 2)) == s.n - 3) {
 		warn(f, v, s,
 		     "is passed on as it is: variables are replaced in paths, "
 		     "URLs and headers only");
 		return;
 	}
 	for (size_t i = 0; i < s.n && !n; i++) {
-		struct str rest = skip(s, i);
+		struct str rest = str_skip(s, i);
 
 		n = lookalike(rest, s, place);
 		if (n)

@@ -51,7 +51,7 @@ static void add_decoded(struct str value, struct scrub *scrub)
 		size_t n = byte < 0 ? 1 : 3;
 
 		buf_addc(&out, byte < 0 ? value.p[0] : (char)byte);
-		value = (struct str){value.p + n, value.n - n};
+		value = str_skip(value, n);
 	}
 	(void)scrub_add(scrub, buf_str(&out));
 }
@@ -192,15 +192,14 @@ bool server_url_is_single(const struct config *c, const char *name,
 	for (size_t i = 0; c && i < c->n_servers; i++) {
 		const struct server *s = &c->servers[i];
 		AUTO(arena_release) struct arena arena = ARENA_INIT;
-		struct err ignored = ERR_INIT;
 		struct url own;
 
 		if (!s->url || (name && strcmp(s->name, name) == 0))
 			continue;
 		/* a variable that is not expanded may be any URL */
-		others +=
-			url_parse(str_of(s->url), &arena, &own, &ignored) < 0 ||
-			strcmp(own.text.p, url) == 0;
+		others += url_parse(str_of(s->url), &arena, &own, ERR_IGNORED) <
+				  0 ||
+			  strcmp(own.text.p, url) == 0;
 	}
 	return !others;
 }

@@ -8,12 +8,12 @@
 bool state_file_read(const struct state_file *f, struct buf *text,
 		     struct str *ret_value)
 {
-	struct err ignored = ERR_INIT;
 	struct str schema;
 
 	text->max = f->max;
-	return fd_read_file(f->path, text, &ignored) == 0 &&
-	       scan_document(buf_str(text), NULL, ret_value, &ignored) == 0 &&
+	return fd_read_file(f->path, text, ERR_IGNORED) == 0 &&
+	       scan_document(buf_str(text), NULL, ret_value, ERR_IGNORED) ==
+		       0 &&
 	       scan_get(*ret_value, "schema", &schema) &&
 	       scan_is(schema, f->schema);
 }

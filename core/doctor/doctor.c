@@ -160,11 +160,10 @@ static void look_at_file(struct doctor *d, const char *name,
 static void look_at_arguments(struct doctor *d, const char *name,
 			      const struct gate_request *request)
 {
-	struct err ignored = ERR_INIT;
 	struct gate_explained e;
 
 	/* an error is the row of the program */
-	if (gate_explain(d->gate, request, d->arena, &e, &ignored) < 0)
+	if (gate_explain(d->gate, request, d->arena, &e, ERR_IGNORED) < 0)
 		return;
 	for (size_t i = 0; i < e.n_grants; i++)
 		if (e.grant[i].is_argument && e.grant[i].secret)
@@ -524,10 +523,9 @@ static void look_at_remote(struct doctor *d, const char *name,
 {
 	AUTO(buf_release) struct buf origin = BUF_INIT(BUF_UNBOUNDED);
 	const struct server_auth *auth = &server->auth;
-	struct err ignored = ERR_INIT;
 	struct url url;
-	bool is_url =
-		url_parse(str_of(server->url), d->arena, &url, &ignored) == 0;
+	bool is_url = url_parse(str_of(server->url), d->arena, &url,
+				ERR_IGNORED) == 0;
 
 	if (is_url)
 		url_origin(&url, &origin);
@@ -917,13 +915,12 @@ static bool has_named_net(const struct gate_explained *e)
 static void add_net(struct doctor *d, const char *name,
 		    const struct strlist *rows)
 {
-	struct buf list = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf list = BUF_INIT(BUF_UNBOUNDED);
 
 	for (size_t i = 0; i < rows->n; i++)
 		buf_addf(&list, "%s%s", i ? ", " : "", rows->item[i]);
 	add(d, "protection", name, CHECK_OK, "", "net: %s only",
 	    buf_cstr(&list));
-	buf_release(&list);
 }
 
 /* Add a row where the policy of a program gets less than the usual one. */
@@ -935,12 +932,11 @@ static void look_at_policies(struct doctor *d, const struct plan *plan)
 		const struct gate_fact *usual =
 			gate_protections(d->gate, &n_usual);
 		struct gate_explained e;
-		struct err ignored = ERR_INIT;
 
 		/* an error is the row of the program */
 		if (s->reason != REASON_NONE || !s->request.program ||
-		    gate_explain(d->gate, &s->request, d->arena, &e, &ignored) <
-			    0)
+		    gate_explain(d->gate, &s->request, d->arena, &e,
+				 ERR_IGNORED) < 0)
 			continue;
 		for (size_t i = 0; i < e.n_facts; i++) {
 			const struct gate_fact *f = &e.facts[i];
@@ -961,7 +957,7 @@ static void look_at_policies(struct doctor *d, const struct plan *plan)
 
 static void look_at_leash(struct doctor *d, const struct gate_leash *leash)
 {
-	struct buf list = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf list = BUF_INIT(BUF_UNBOUNDED);
 
 	for (size_t i = 0; i < leash->exec.only.n; i++)
 		buf_addf(&list, "%s%s", i ? ", " : "",
@@ -970,7 +966,6 @@ static void look_at_leash(struct doctor *d, const struct gate_leash *leash)
 	    leash->exec.all ? "every program"
 	    : list.n	    ? buf_cstr(&list)
 			    : "nothing");
-	buf_release(&list);
 }
 
 /* ---- things kept between runs ---- */

@@ -125,10 +125,9 @@ static void print_value(const struct jdoc *j, unsigned int depth,
 
 void canon_print(const struct jdoc *j, unsigned int depth, struct buf *out)
 {
-	struct arena arena = ARENA_INIT;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 
 	print_value(j, depth, &arena, out);
-	arena_release(&arena);
 }
 
 static bool strings_equal(struct str a, struct str b)

@@ -200,13 +200,12 @@ static bool holds(struct comparison *c, const struct jdoc *text,
 		  const struct jdoc *value)
 {
 	AUTO(buf_release) struct buf decoded = BUF_INIT(BUF_UNBOUNDED);
-	struct err ignored = ERR_INIT;
 	struct jdoc *inner;
 
 	return value && text && text->type == SCAN_STRING &&
 	       scan_string(text->raw, &decoded) &&
 	       jdoc_parse(arena_str(c->arena, buf_str(&decoded)), c->arena,
-			  &inner, &ignored) == 0 &&
+			  &inner, ERR_IGNORED) == 0 &&
 	       canon_equal(inner, value);
 }
 
@@ -474,14 +473,13 @@ static struct lines split(struct str text, struct arena *arena)
 
 static void add_all_lines(struct buf *out, char sign, struct str text)
 {
-	struct arena arena = ARENA_INIT;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct lines l = split(text, &arena);
 	size_t shown = l.n < SHOWN_LINES ? l.n : SHOWN_LINES;
 
 	for (size_t i = 0; i < shown; i++)
 		add_line(out, sign, l.item[i], 0);
 	add_rest(out, l.n - shown);
-	arena_release(&arena);
 }
 
 /* ---- the shortest way from one to the other ---- */
@@ -633,7 +631,7 @@ static bool is_near_change(const struct edit *edit, size_t n, size_t at)
 
 static void diff_lines(struct buf *out, struct str old, struct str new)
 {
-	struct arena arena = ARENA_INIT;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct lines a = split(old, &arena), b = split(new, &arena);
 	struct edit *edit = ARENA_ARRAY(&arena, struct edit, a.n + b.n);
 	size_t n, shown = 0, left = 0;
@@ -658,7 +656,6 @@ static void diff_lines(struct buf *out, struct str old, struct str new)
 		shown++;
 	}
 	add_rest(out, left);
-	arena_release(&arena);
 }
 
 /* ==== printing ==== */
@@ -754,7 +751,7 @@ static void print_text(const struct diff *d, struct buf *out)
 static void json_value(struct jw *w, const char *name, const char *cut_name,
 		       const struct jdoc *j)
 {
-	struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 
 	if (!j)
 		return;
@@ -769,7 +766,6 @@ static void json_value(struct jw *w, const char *name, const char *cut_name,
 		jw_key(w, cut_name);
 		jw_uint(w, text.n);
 	}
-	buf_release(&text);
 }
 
 static void json_entry(struct jw *w, const struct diff_entry *e)

@@ -24,7 +24,7 @@ static void add_clean(struct buf *out, struct str s)
 
 static void add_visible(struct buf *out, struct str s, bool keep_newlines)
 {
-	struct buf clean = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf clean = BUF_INIT(BUF_UNBOUNDED);
 
 	if (!s.n || (!memchr(s.p, '\r', s.n) && str_is_utf8(s))) {
 		log_visible(out, s, keep_newlines);
@@ -32,7 +32,6 @@ static void add_visible(struct buf *out, struct str s, bool keep_newlines)
 	}
 	add_clean(&clean, s);
 	log_visible(out, buf_str(&clean), keep_newlines);
-	buf_release(&clean);
 }
 
 void escape_line(struct buf *out, const char *before, struct str s)
@@ -79,7 +78,7 @@ static bool is_markup(struct str s, size_t i)
 
 void escape_markdown(struct buf *out, const char *before, struct str s)
 {
-	struct buf plain = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf plain = BUF_INIT(BUF_UNBOUNDED);
 
 	buf_adds(out, before);
 	add_visible(&plain, s, true);
@@ -88,12 +87,11 @@ void escape_markdown(struct buf *out, const char *before, struct str s)
 			buf_addc(out, '\\');
 		buf_addc(out, plain.p[i] == '\n' ? ' ' : plain.p[i]);
 	}
-	buf_release(&plain);
 }
 
 void escape_fenced(struct buf *out, const char *before, struct str s)
 {
-	struct buf fence = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf fence = BUF_INIT(BUF_UNBOUNDED);
 	size_t run = 0;
 
 	buf_adds(&fence, "```");
@@ -105,7 +103,6 @@ void escape_fenced(struct buf *out, const char *before, struct str s)
 	buf_addf(out, "  %s%s\n", buf_cstr(&fence), before);
 	escape_lines(out, "  ", s);
 	buf_addf(out, "  %s\n", buf_cstr(&fence));
-	buf_release(&fence);
 }
 
 void escape_html(struct buf *out, const char *before, struct str s)
@@ -113,7 +110,7 @@ void escape_html(struct buf *out, const char *before, struct str s)
 	static const char special[] = "&<>\"'";
 	static const char *const entity[] = {"&amp;", "&lt;", "&gt;", "&quot;",
 					     "&#39;"};
-	struct buf plain = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf plain = BUF_INIT(BUF_UNBOUNDED);
 
 	buf_adds(out, before);
 	add_visible(&plain, s, true);
@@ -125,5 +122,4 @@ void escape_html(struct buf *out, const char *before, struct str s)
 		else
 			buf_addc(out, plain.p[i]);
 	}
-	buf_release(&plain);
 }

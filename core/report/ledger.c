@@ -193,11 +193,10 @@ int ledger_lock_routine(struct ledger *l, const struct ledger_routine *which,
 
 static bool read_record(struct str line, struct ledger_record *ret)
 {
-	struct err ignored = ERR_INIT;
 	struct ledger_record r;
 	struct str value;
 
-	if (scan_document(line, NULL, &r.doc, &ignored) < 0 ||
+	if (scan_document(line, NULL, &r.doc, ERR_IGNORED) < 0 ||
 	    !scan_get(r.doc, "generation", &value) ||
 	    !str_uint64(value, &r.generation) ||
 	    !scan_get(r.doc, "event", &value))
@@ -321,12 +320,11 @@ static uint64_t process_start(int64_t pid)
 	AUTO(mem_freep)
 	char *path = mem_printf("/proc/%lld/stat", (long long)pid);
 	AUTO(buf_release) struct buf text = BUF_INIT(4096);
-	struct err ignored = ERR_INIT;
 	struct str rest, field = {NULL, 0};
 	uint64_t start;
 	const char *p;
 
-	if (fd_read_file(path, &text, &ignored) < 0)
+	if (fd_read_file(path, &text, ERR_IGNORED) < 0)
 		return 0;
 	p = strrchr(buf_cstr(&text), ')');
 	if (!p || p[1] != ' ' || p[2] == 'Z' || p[2] == 'X')
@@ -340,9 +338,8 @@ static uint64_t process_start(int64_t pid)
 /* Append the id of this boot; nothing where there is no /proc. */
 static void add_boot_id(struct buf *out)
 {
-	struct err ignored = ERR_INIT;
-
-	if (fd_read_file("/proc/sys/kernel/random/boot_id", out, &ignored) == 0)
+	if (fd_read_file("/proc/sys/kernel/random/boot_id", out, ERR_IGNORED) ==
+	    0)
 		out->n = str_trim(buf_str(out)).n;
 }
 

@@ -513,8 +513,8 @@ static void add_title(struct buf *out, const struct report *r,
 static void print_form(const struct report *r, const struct render_options *o,
 		       const struct form *f, struct buf *out)
 {
-	struct arena arena = ARENA_INIT;
-	struct buf title = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf title = BUF_INIT(BUF_UNBOUNDED);
 
 	add_title(&title, r, o);
 	add_part(out, &f->title, buf_str(&title));
@@ -522,8 +522,6 @@ static void print_form(const struct report *r, const struct render_options *o,
 	print_steps(r, f, o, out);
 	add_part(out, &f->summary[report_success(r)],
 		 str_of(report_summary(r, &arena)));
-	buf_release(&title);
-	arena_release(&arena);
 }
 
 static void print_text(const struct report *r, const struct render_options *o,
@@ -595,7 +593,7 @@ static const char head[] =
 static void print_html(const struct report *r, const struct render_options *o,
 		       struct buf *out)
 {
-	struct buf title = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf title = BUF_INIT(BUF_UNBOUNDED);
 
 	add_title(&title, r, o);
 	buf_adds(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
@@ -605,7 +603,6 @@ static void print_html(const struct report *r, const struct render_options *o,
 	buf_adds(out, "</title>\n</head>\n<body>\n");
 	print_form(r, o, &html_form, out);
 	buf_adds(out, "</body>\n</html>\n");
-	buf_release(&title);
 }
 
 /* ---- JSON ---- */
@@ -700,7 +697,7 @@ static void write_step(struct jw *w, const struct report_step *s,
 static void print_json(const struct report *r, const struct render_options *o,
 		       struct buf *out)
 {
-	struct arena arena = ARENA_INIT;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct jw w;
 
 	jw_init(&w, out, o->pretty);
@@ -722,7 +719,6 @@ static void print_json(const struct report *r, const struct render_options *o,
 		jw_kv_raw(&w, "run", r->run);
 	jw_end(&w);
 	buf_addc(out, '\n');
-	arena_release(&arena);
 }
 
 static void print_data(const struct report *r, const struct render_options *o,

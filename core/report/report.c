@@ -122,7 +122,7 @@ bool report_step_has_data(const struct report_step *s)
 /* A string of a block on one line, cut where it gets long. */
 static void add_word(struct buf *out, struct str value)
 {
-	struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	struct str s;
 	size_t used = 0;
 
@@ -140,7 +140,6 @@ static void add_word(struct buf *out, struct str value)
 	}
 	if (s.n)
 		buf_adds(out, "…");
-	buf_release(&text);
 }
 
 static void add_size(struct buf *out, uint64_t bytes)
@@ -163,7 +162,7 @@ static uint64_t base64_bytes(struct str raw)
 
 	/* some put a whole data URI here; only what is behind it counts */
 	if (str_starts(text, "data:") && comma < text.n)
-		text = (struct str){text.p + comma + 1, text.n - comma - 1};
+		text = str_skip(text, comma + 1);
 	while (text.n && text.p[text.n - 1] == '=')
 		text.n--;
 	return (uint64_t)text.n * 3 / 4;
@@ -236,11 +235,9 @@ static struct block read_block(struct str value)
 
 void report_mcp_output(struct buf *out, struct str content)
 {
-	struct scan_iter it;
 	bool any = false;
 
-	scan_iter_init(&it, content);
-	while (scan_next(&it)) {
+	for (struct scan_iter it = scan_over(content); scan_next(&it);) {
 		struct block b = read_block(it.value);
 
 		if (any)
@@ -262,12 +259,11 @@ static bool says_something(struct str content)
 {
 	bool any = false;
 	const struct buf_sink sink = {count_bytes, &any};
-	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
 	out.sink = &sink;
 	report_mcp_output(&out, content);
 	buf_drain(&out);
-	buf_release(&out);
 	return any;
 }
 
@@ -290,12 +286,11 @@ void report_step_output(struct buf *out, const struct report_step *s)
 static struct str load_str(struct str object, const char *name,
 			   struct arena *arena)
 {
-	struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	struct str value, copy = {NULL, 0};
 
 	if (scan_get(object, name, &value) && scan_string(value, &text))
 		copy = arena_str(arena, buf_str(&text));
-	buf_release(&text);
 	return copy;
 }
 
@@ -355,13 +350,12 @@ static void load_advice(struct str step, struct arena *arena,
 			struct report_step *ret)
 {
 	struct report_advice *all;
-	struct scan_iter it;
 	struct str value;
 
 	if (!scan_get(step, "advice", &value) || scan_type(value) != SCAN_ARRAY)
 		return;
 	all = ARENA_ARRAY(arena, struct report_advice, scan_count(value));
-	for (scan_iter_init(&it, value); scan_next(&it);)
+	for (struct scan_iter it = scan_over(value); scan_next(&it);)
 		if (scan_type(it.value) == SCAN_OBJECT)
 			all[ret->n_advice++] = (struct report_advice){
 				.text = load_str(it.value, "text", arena),
@@ -406,7 +400,6 @@ int report_load(struct str text, struct arena *arena, struct report *ret,
 {
 	struct str doc, value;
 	struct report r = {0};
-	struct scan_iter it;
 	size_t n;
 
 	if (scan_document(text, NULL, &doc, err) < 0)
@@ -423,7 +416,8 @@ int report_load(struct str text, struct arena *arena, struct report *ret,
 		return err_set(err, ERR_LIMIT, "%zu steps; at most %d", n,
 			       LIMIT_STEPS);
 	r.steps = ARENA_ARRAY(arena, struct report_step, n);
-	for (scan_iter_init(&it, value); scan_next(&it); r.n_steps++)
+	for (struct scan_iter it = scan_over(value); scan_next(&it);
+	     r.n_steps++)
 		if (load_step(it.value, r.n_steps, arena, &r.steps[r.n_steps],
 			      err) < 0)
 			return -1;

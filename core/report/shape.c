@@ -341,8 +341,7 @@ static void add_elements(struct str value, struct place at, struct buf *out)
 		add_object(it.value, place_below(at), &item);
 		buf_addc(out, ' ');
 		/* the dash stands where the first line is set in */
-		buf_add_str(out, (struct str){item.p + at.indent + 2,
-					      item.n - at.indent - 2});
+		buf_add_str(out, str_skip(buf_str(&item), at.indent + 2));
 	}
 }
 

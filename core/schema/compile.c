@@ -33,13 +33,12 @@ static int schema_spend(struct schema *s, uint64_t steps)
 static struct str schema_text(struct schema *s, const struct jdoc *string)
 {
 	struct str raw = string->raw, copy;
-	struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 
 	if (!memchr(raw.p, '\\', raw.n))
 		return (struct str){raw.p + 1, raw.n - 2};
 	scan_string(raw, &text);
 	copy = arena_str(&s->arena, buf_str(&text));
-	buf_release(&text);
 	return copy;
 }
 
@@ -862,8 +861,7 @@ static int take_id(struct schema *s, struct node *node)
 		return 0;
 	text = schema_text(s, id);
 	if (is_7 && text.n > 1 && text.p[0] == '#') {
-		add_anchor(s, node, (struct str){text.p + 1, text.n - 1},
-			   false);
+		add_anchor(s, node, str_skip(text, 1), false);
 		return 0;
 	}
 	if (!is_7 && str_find(text, '#') + 1 < text.n)

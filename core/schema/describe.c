@@ -94,11 +94,10 @@ static void take_text(const struct node *node, const char *key,
 		      struct arena *arena, struct str *ret)
 {
 	const struct jdoc *text = jdoc_get(node->value, key);
-	struct buf scratch = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf scratch = BUF_INIT(BUF_UNBOUNDED);
 
 	if (!ret->n && text && text->type == SCAN_STRING)
 		*ret = arena_str(arena, value_text(text, &scratch));
-	buf_release(&scratch);
 }
 
 static unsigned type_of_value(const struct jdoc *value)
@@ -139,7 +138,7 @@ static void take_enum(struct reading *r, const struct node *node)
 	const struct jdoc *names = jdoc_get(node->value, "enumNames");
 	const struct jdoc *name =
 		names && names->type == SCAN_ARRAY ? names->first : NULL;
-	struct buf scratch = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf scratch = BUF_INIT(BUF_UNBOUNDED);
 
 	for (const struct jdoc *e = rule ? rule->value->first : NULL; e;
 	     e = e->next) {
@@ -150,7 +149,6 @@ static void take_enum(struct reading *r, const struct node *node)
 		add_choice(r, e, title);
 		name = name ? name->next : NULL;
 	}
-	buf_release(&scratch);
 }
 
 static void visit_choices(struct walk *w, const struct node *node)

@@ -9,7 +9,7 @@ static bool take_char(struct str *s, char c)
 {
 	if (!s->n || s->p[0] != c)
 		return false;
-	*s = (struct str){s->p + 1, s->n - 1};
+	*s = str_skip(*s, 1);
 	return true;
 }
 
@@ -20,7 +20,7 @@ static bool take_digits(struct str *s, size_t n, unsigned *ret)
 
 	if (s->n < n || !str_uint64((struct str){s->p, n}, &v))
 		return false;
-	*s = (struct str){s->p + n, s->n - n};
+	*s = str_skip(*s, n);
 	*ret = (unsigned)v;
 	return true;
 }
@@ -32,7 +32,7 @@ static size_t take_all_digits(struct str *s)
 
 	while (n < s->n && text_is_digit(s->p[n]))
 		n++;
-	*s = (struct str){s->p + n, s->n - n};
+	*s = str_skip(*s, n);
 	return n;
 }
 
@@ -99,8 +99,7 @@ static bool is_time(struct str s)
 static bool is_date_time(struct str s)
 {
 	return s.n > 11 && is_date((struct str){s.p, 10}) &&
-	       (s.p[10] == 'T' || s.p[10] == 't') &&
-	       is_time((struct str){s.p + 11, s.n - 11});
+	       (s.p[10] == 'T' || s.p[10] == 't') && is_time(str_skip(s, 11));
 }
 
 /* ---- URIs; RFC 3986 ---- */
@@ -115,7 +114,7 @@ static bool is_clean(struct str s, const char *also)
 		    (c && strchr("-._~!$&'()*+,;=", c)) ||
 		    (c && strchr(also, c)))
 			continue;
-		if (uri_percent((struct str){s.p + i, s.n - i}) < 0)
+		if (uri_percent(str_skip(s, i)) < 0)
 			return false;
 		i += 2;
 	}
@@ -138,7 +137,7 @@ static bool is_authority(struct str s)
 		at--;
 	if (at && !is_clean((struct str){s.p, at - 1}, ":"))
 		return false;
-	s = (struct str){s.p + at, s.n - at};
+	s = str_skip(s, at);
 	is_bracketed = s.n && s.p[0] == '[';
 	end = str_find(s, is_bracketed ? ']' : ':');
 	if (!is_bracketed) {
@@ -149,7 +148,7 @@ static bool is_authority(struct str s)
 	} else {
 		end++;
 	}
-	s = (struct str){s.p + end, s.n - end};
+	s = str_skip(s, end);
 	if (s.n && !take_char(&s, ':'))
 		return false;
 	take_all_digits(&s);
@@ -223,7 +222,7 @@ static bool is_mail_domain(struct str s)
 		return is_hostname(s);
 	s = (struct str){s.p + 1, s.n - 2};
 	if (str_starts(s, "IPv6:"))
-		return is_ipv6((struct str){s.p + 5, s.n - 5});
+		return is_ipv6(str_skip(s, 5));
 	return address_read(s, &a) && !a.is_v6;
 }
 
@@ -242,7 +241,7 @@ static bool is_email(struct str s)
 	local = (struct str){s.p, at - 1};
 	return (is_quoted(local) ||
 		is_dotted(local, "!#$%&'*+-/=?^_`{|}~", SIZE_MAX)) &&
-	       is_mail_domain((struct str){s.p + at, s.n - at});
+	       is_mail_domain(str_skip(s, at));
 }
 
 const char *format_missed(struct str json_name, struct str text)

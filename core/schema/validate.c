@@ -197,11 +197,10 @@ static void note_kind(struct report *report, const struct frame *f,
 /* A name in quotes, cut. */
 static void say_name(struct buf *out, struct str name)
 {
-	struct buf cut = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf cut = BUF_INIT(BUF_UNBOUNDED);
 
 	buf_add_cut(&cut, name, SHOWN_MAX);
 	jw_quote(out, buf_str(&cut));
-	buf_release(&cut);
 }
 
 /* A value in few words. */
@@ -426,7 +425,7 @@ static void add_line(struct buf *out, struct str text)
 			buf_addf(out, "\\u%04x", (unsigned)c);
 		else
 			buf_add_str(out, one);
-		text = (struct str){text.p + one.n, text.n - one.n};
+		text = str_skip(text, one.n);
 	}
 }
 

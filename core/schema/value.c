@@ -52,8 +52,7 @@ struct decimal decimal_of(struct str number)
 	if (!d.n)
 		return (struct decimal){.p = ""};
 	if (i < number.n)
-		d.exp += exponent_of(
-			(struct str){number.p + i + 1, number.n - i - 1});
+		d.exp += exponent_of(str_skip(number, i + 1));
 	return d;
 }
 

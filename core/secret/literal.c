@@ -56,11 +56,11 @@ static struct str next_word(struct str *rest)
 	size_t n = 0;
 
 	while (s.n && !is_alnum(s.p[0]))
-		s = (struct str){s.p + 1, s.n - 1};
+		s = str_skip(s, 1);
 	while (n < s.n && is_alnum(s.p[n]) &&
 	       !(n && is_upper(s.p[n]) && !is_upper(s.p[n - 1])))
 		n++;
-	*rest = (struct str){s.p + n, s.n - n};
+	*rest = str_skip(s, n);
 	return (struct str){s.p, n};
 }
 
@@ -139,11 +139,6 @@ static size_t token_length(struct str s)
 	return n;
 }
 
-static struct str skip(struct str s, size_t n)
-{
-	return (struct str){s.p + n, s.n - n};
-}
-
 /* Three parts, of which the first is a JSON object. */
 static bool is_jwt(struct str s)
 {
@@ -182,7 +177,7 @@ static struct str key_at(struct str s)
 
 	if (!str_starts(s, KEY_BEGIN))
 		return (struct str){NULL, 0};
-	s = skip(s, strlen(KEY_BEGIN));
+	s = str_skip(s, strlen(KEY_BEGIN));
 	while (n < s.n &&
 	       (is_alnum(s.p[n]) || (s.p[n] && strchr("+/=\r\n", s.p[n]))))
 		n++;
@@ -197,7 +192,7 @@ static const char *form_at(struct str s, struct str *ret)
 
 		if (!str_starts(s, forms[i].prefix))
 			continue;
-		*ret = (struct str){s.p + n, token_length(skip(s, n))};
+		*ret = (struct str){s.p + n, token_length(str_skip(s, n))};
 		if (ret->n >= forms[i].n)
 			return forms[i].what;
 	}
@@ -208,7 +203,7 @@ static const char *form_at(struct str s, struct str *ret)
 const char *literal_find(struct str text, struct str *ret)
 {
 	for (size_t i = 0; i < text.n; i++) {
-		struct str rest = skip(text, i);
+		struct str rest = str_skip(text, i);
 		const char *what = NULL;
 
 		if (!i || !is_token_char(text.p[i - 1]))
@@ -257,7 +252,7 @@ void literal_mask(struct str text, struct buf *out)
 			buf_add_str(out, token);
 		else
 			buf_adds(out, "***");
-		text = skip(text, n + token.n);
+		text = str_skip(text, n + token.n);
 	}
 	buf_add_str(out, text);
 }

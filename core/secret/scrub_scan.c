@@ -432,8 +432,7 @@ struct piece {
 
 static struct str rest_of(const struct piece *p, size_t at)
 {
-	return (struct str){p->text.p + (at - p->base),
-			    p->text.n - (at - p->base)};
+	return str_skip(p->text, (at - p->base));
 }
 
 static size_t end_of(const struct piece *p)

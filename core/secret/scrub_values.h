@@ -27,8 +27,7 @@ enum scrub_stage {
 
 static inline struct str scrub_behind(struct str text, size_t n)
 {
-	return n < text.n ? (struct str){text.p + n, text.n - n}
-			  : (struct str){NULL, 0};
+	return n < text.n ? str_skip(text, n) : (struct str){NULL, 0};
 }
 
 /* How a value may be spelled throughout; bits of a filter. */

@@ -161,7 +161,6 @@ static bool is_private_mount(struct str mounts, uint64_t id)
 static bool is_private(int dir, const struct tool_env *env, struct arena *arena)
 {
 	AUTO(buf_release) struct buf mounts = BUF_INIT(LIMIT_BRIEF_FILE_BYTES);
-	struct err ignored = ERR_INIT;
 	char path[PATH_MAX];
 	struct statx st;
 	ssize_t n;
@@ -173,7 +172,7 @@ static bool is_private(int dir, const struct tool_env *env, struct arena *arena)
 	return statx(dir, "", AT_EMPTY_PATH, STATX_MNT_ID, &st) == 0 &&
 	       st.stx_mask & STATX_MNT_ID &&
 	       fd_read_file(arena_printf(arena, "%s/self/mountinfo", env->proc),
-			    &mounts, &ignored) == 0 &&
+			    &mounts, ERR_IGNORED) == 0 &&
 	       is_private_mount(buf_str(&mounts), st.stx_mnt_id);
 }
 

@@ -118,14 +118,12 @@ static void add_file(struct deadlines *d, struct str text)
 /* The items of the arguments; they passed fields_check(). */
 static void add_items(struct deadlines *d, struct str args, struct arena *arena)
 {
-	struct scan_iter it;
 	struct str items;
 	int32_t day;
 
 	if (!scan_get(args, "items", &items))
 		return;
-	scan_iter_init(&it, items);
-	while (scan_next(&it)) {
+	for (struct scan_iter it = scan_over(items); scan_next(&it);) {
 		const char *title = fields_string(it.value, "title", arena);
 		const char *date = fields_string(it.value, "date", arena);
 

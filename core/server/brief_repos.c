@@ -496,11 +496,6 @@ static bool is_tree(struct repos *r, const char *path)
 	return lstat(arena_printf(r->arena, "%s/.git", path), &st) == 0;
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* The children in the order of their names, which readdir(3) does not give. */
 static size_t read_folder(struct repos *r, DIR *dir, const char **name)
 {
@@ -513,7 +508,7 @@ static size_t read_folder(struct repos *r, DIR *dir, const char **name)
 		if (e->d_type == DT_DIR || e->d_type == DT_UNKNOWN)
 			name[n++] = arena_strdup(r->arena, e->d_name);
 	}
-	qsort(name, n, sizeof(*name), by_name);
+	list_sort(&(struct strlist){name, n});
 	return n;
 }
 

@@ -80,7 +80,7 @@ static struct str read_head(struct str s, struct item *item)
 	if (s.n >= 4 && s.p[0] == '(' && s.p[1] >= 'A' && s.p[1] <= 'Z' &&
 	    s.p[2] == ')' && s.p[3] == ' ') {
 		item->priority = s.p[1];
-		rest = (struct str){s.p + 4, s.n - 4};
+		rest = str_skip(s, 4);
 	}
 	s = rest;
 	if (date_parse(str_cut(&rest, ' '), &day))
@@ -171,18 +171,18 @@ static bool read_box(struct str line, struct box *ret)
 
 	for (; i < line.n && (line.p[i] == ' ' || line.p[i] == '\t'); i++)
 		b.indent += line.p[i] == '\t' ? 4 : 1;
-	s = (struct str){line.p + i, line.n - i};
+	s = str_skip(line, i);
 	n = marker(s);
 	if (!n)
 		return false;
-	s = str_trim((struct str){s.p + n, s.n - n});
+	s = str_trim(str_skip(s, n));
 	if (s.n < 3 || s.p[0] != '[' || s.p[2] != ']' ||
 	    (s.n > 3 && s.p[3] != ' ' && s.p[3] != '\t'))
 		return false;
 	if (s.p[1] != ' ' && s.p[1] != 'x' && s.p[1] != 'X')
 		return false;
 	b.done = s.p[1] != ' ';
-	b.rest = str_trim((struct str){s.p + 3, s.n - 3});
+	b.rest = str_trim(str_skip(s, 3));
 	*ret = b;
 	return true;
 }
@@ -268,7 +268,7 @@ static void write_tags(struct jw *w, const char *key, struct str text,
 		struct str word = str_cut(&text, ' ');
 
 		if (word.n > 1 && word.p[0] == sign)
-			jw_str(w, (struct str){word.p + 1, word.n - 1});
+			jw_str(w, str_skip(word, 1));
 	}
 	jw_end(w);
 }

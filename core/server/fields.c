@@ -116,7 +116,7 @@ static bool has_nul(struct str json)
 		if (json.p[i] != '\\')
 			continue;
 		i++;
-		if (str_starts((struct str){json.p + i, json.n - i}, "u0000"))
+		if (str_starts(str_skip(json, i), "u0000"))
 			return true;
 	}
 	return false;
@@ -199,14 +199,12 @@ struct strlist fields_strings(struct str object, const char *name,
 			      struct arena *arena)
 {
 	struct strlist list = {NULL, 0};
-	struct scan_iter it;
 	struct str value;
 
 	if (!scan_get(object, name, &value))
 		return list;
 	list.item = ARENA_ARRAY(arena, const char *, scan_count(value));
-	scan_iter_init(&it, value);
-	while (scan_next(&it))
+	for (struct scan_iter it = scan_over(value); scan_next(&it);)
 		list.item[list.n++] = text_of(it.value, arena);
 	return list;
 }

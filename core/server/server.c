@@ -397,7 +397,6 @@ static void on_batch(struct server_session *s, struct str array,
 		     struct buf *out)
 {
 	AUTO(buf_release) struct buf answers = BUF_INIT(BUF_UNBOUNDED);
-	struct scan_iter it;
 	size_t n = scan_count(array);
 
 	if (!s->revision || strcmp(s->revision->date, "2025-03-26") != 0) {
@@ -411,8 +410,7 @@ static void on_batch(struct server_session *s, struct str array,
 			      : "the batch is empty");
 		return;
 	}
-	scan_iter_init(&it, array);
-	while (scan_next(&it))
+	for (struct scan_iter it = scan_over(array); scan_next(&it);)
 		on_object(s, it.value, true, &answers);
 	if (!answers.n)
 		return;

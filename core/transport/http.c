@@ -685,7 +685,7 @@ static void read_where(struct http_exchange *x)
 
 	x->is_https = str_is(scheme, "https");
 	if (str_starts(rest, "//"))
-		rest = (struct str){rest.p + 2, rest.n - 2};
+		rest = str_skip(rest, 2);
 	n = rest.n ? strcspn(rest.p, "/?#") : 0;
 	x->where = mem_strndup(rest.p ? rest.p : "", n);
 	x->host = (struct str){x->where, n};
@@ -1266,7 +1266,7 @@ static bool take_some(struct http_tunnel *t, struct str *rest)
 	if (n)
 		memcpy(t->out, rest->p, n);
 	t->taken = n;
-	*rest = (struct str){rest->p + n, rest->n - n};
+	*rest = str_skip(*rest, n);
 	return flush_taken(t);
 }
 

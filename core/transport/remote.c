@@ -117,12 +117,11 @@ static char *decoded(struct str json)
 
 static void read_message(struct post *p)
 {
-	struct err ignored = ERR_INIT;
 	struct rpc_message m;
 	struct str v, meta, date;
 
 	p->params = STR("{}");
-	if (scan_document(buf_str(&p->body), NULL, &v, &ignored) < 0)
+	if (scan_document(buf_str(&p->body), NULL, &v, ERR_IGNORED) < 0)
 		v = STR("null");
 	rpc_read(v, &m);
 	if (m.type == RPC_REQUEST || m.type == RPC_NOTIFICATION) {
@@ -491,13 +490,12 @@ static void take_one(struct post *via, struct str object, struct buf *memory)
 static bool take(struct post *via, struct str text, struct buf *memory)
 {
 	AUTO(buf_release) struct buf repaired = empty_buf;
-	struct err ignored = ERR_INIT;
 	struct scan_iter it;
 	struct str v;
 
-	if (scan_document(text, NULL, &v, &ignored) < 0 &&
+	if (scan_document(text, NULL, &v, ERR_IGNORED) < 0 &&
 	    (!inbox_repair_utf8(text, &repaired) ||
-	     scan_document(buf_str(&repaired), NULL, &v, &ignored) < 0))
+	     scan_document(buf_str(&repaired), NULL, &v, ERR_IGNORED) < 0))
 		return false;
 	if (scan_type(v) == SCAN_OBJECT) {
 		take_one(via, v, memory);

@@ -67,14 +67,13 @@ static void learn_tool(struct tools *t, struct str json)
 {
 	AUTO(buf_release) struct buf name = BUF_INIT(BUF_UNBOUNDED);
 	struct http_params params;
-	struct err ignored = ERR_INIT;
 	struct str v;
 
 	if (t->n == TOOLS_MAX || !scan_get(json, "name", &v) ||
 	    !scan_string(v, &name))
 		return;
 	/* a tool that breaks the rules gets no fields; lists leave it out */
-	if (http_params_read(json, &t->arena, &params, &ignored) < 0)
+	if (http_params_read(json, &t->arena, &params, ERR_IGNORED) < 0)
 		params = (struct http_params){0};
 	t->tool = mem_grow(t->tool, t->n + 1, &t->cap, sizeof(*t->tool));
 	t->tool[t->n] = (struct tool_schema){

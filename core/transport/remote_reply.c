@@ -264,13 +264,13 @@ static bool follow(const struct post *p, struct reply_verdict *v)
 	struct route *route = &p->remote->route;
 	struct url *url = ARENA_NEW(&route->arena, struct url);
 	struct str where = STR("");
-	struct err ignored = ERR_INIT;
 	bool is_named = http_head_get(&head, "Location", 0, &where);
 
 	say_redirect(p, where, &v->err);
 	if (!is_named || (head.status != 307 && head.status != 308) ||
 	    p->redirects == REDIRECTS_MAX ||
-	    url_resolve(route_of(p), where, &route->arena, url, &ignored) < 0 ||
+	    url_resolve(route_of(p), where, &route->arena, url, ERR_IGNORED) <
+		    0 ||
 	    !url_same_origin(url, &route->url))
 		return false;
 	v->what = REPLY_MOVED;
@@ -344,10 +344,9 @@ bool reply_lost_session(const struct post *p, const struct rpc_message *m)
 
 static bool read_body(const struct post *p, struct rpc_message *m)
 {
-	struct err ignored = ERR_INIT;
 	struct str v;
 
-	if (scan_document(buf_str(&p->reply.body), NULL, &v, &ignored) < 0)
+	if (scan_document(buf_str(&p->reply.body), NULL, &v, ERR_IGNORED) < 0)
 		return false;
 	rpc_read(v, m);
 	return true;

@@ -58,7 +58,6 @@ enum {
 
 /* Rights of ports, for landlock_add_port(). */
 #define LL_CONNECT LL_NET_CONNECT_TCP
-#define LL_BIND LL_NET_BIND_TCP
 
 /* Types of rules for kernel_landlock_add_rule(). */
 #define LANDLOCK_RULE_TYPE_PATH 1

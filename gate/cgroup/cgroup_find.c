@@ -50,7 +50,7 @@ static const char *folder(const struct mount *row, struct str group,
 
 	if (group.n < root.n || memcmp(group.p, root.p, root.n) != 0)
 		return NULL;
-	group = (struct str){group.p + root.n, group.n - root.n};
+	group = str_skip(group, root.n);
 	if ((group.n && group.p[0] != '/') || climbs(group))
 		return NULL;
 	group = without_slash(group);

@@ -65,7 +65,7 @@ static const char *expand(const char *value, const char *home,
 
 	if (str_starts(rest, "~/") && home) {
 		buf_adds(&out, home);
-		rest = (struct str){rest.p + 1, rest.n - 1};
+		rest = str_skip(rest, 1);
 	}
 	while (rest.n) {
 		size_t end = str_find(rest, '}');
@@ -75,11 +75,11 @@ static const char *expand(const char *value, const char *home,
 				arena_strndup(arena, rest.p + 2, end - 2));
 
 			buf_adds(&out, is ? is : "");
-			rest = (struct str){rest.p + end + 1, rest.n - end - 1};
+			rest = str_skip(rest, end + 1);
 			continue;
 		}
 		buf_add(&out, rest.p, 1);
-		rest = (struct str){rest.p + 1, rest.n - 1};
+		rest = str_skip(rest, 1);
 	}
 	while (out.n > 1 && out.p[out.n - 1] == '/')
 		out.p[--out.n] = '\0';
@@ -93,10 +93,9 @@ static const char *setting_in(const char *file, const char *key,
 			      const char *home, struct arena *arena)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(NPMRC_BYTES);
-	struct err ignored = ERR_INIT;
 	const char *value = NULL;
 
-	if (file && fd_read_regular(file, &text, &ignored) == 0)
+	if (file && fd_read_regular(file, &text, ERR_IGNORED) == 0)
 		value = npm_setting(buf_str(&text), key, arena);
 	return value ? expand(value, home, arena) : NULL;
 }

@@ -60,9 +60,8 @@ bool package_folder_read(const struct walk *folder, const char *name,
 {
 	struct stat st;
 	AUTO(fd_closep) int fd = open_regular(folder->fd, name, &st);
-	struct err ignored = ERR_INIT;
 
-	return fd >= 0 && fd_read_all(fd, out, &ignored) == 0;
+	return fd >= 0 && fd_read_all(fd, out, ERR_IGNORED) == 0;
 }
 
 static int judge_file(const struct walk *folder, const char *path,

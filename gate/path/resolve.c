@@ -112,7 +112,7 @@ bool resolve_shebang(struct str text, struct str *ret_interpreter,
 	if (!n)
 		return false;
 	*ret_interpreter = (struct str){line.p, n};
-	line = str_trim((struct str){line.p + n, line.n - n});
+	line = str_trim(str_skip(line, n));
 	*ret_argument = line.n ? line : (struct str){NULL, 0};
 	return true;
 }
@@ -125,7 +125,7 @@ struct str resolve_env_target(struct str argument)
 		argument = str_trim(argument);
 		word = str_cut(&argument, ' ');
 		if (str_starts(word, "-S") && word.n > 2)
-			word = (struct str){word.p + 2, word.n - 2};
+			word = str_skip(word, 2);
 		if (!word.n || word.p[0] == '-' || str_find(word, '=') < word.n)
 			continue;
 		return word;
@@ -723,10 +723,9 @@ int resolve_program(const char *name, const char *path, struct arena *arena,
 const char *resolve_in_own_path(const char *name, struct arena *arena)
 {
 	struct resolved r = RESOLVED_INIT;
-	struct err ignored = ERR_INIT;
 	const char *path = NULL;
 
-	if (resolve_program(name, NULL, arena, &r, &ignored) == 0)
+	if (resolve_program(name, NULL, arena, &r, ERR_IGNORED) == 0)
 		path = r.file[0].path;
 	resolved_release(&r);
 	return path;

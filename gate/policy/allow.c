@@ -152,7 +152,6 @@ static int parse_axis(struct leash_parse *lp, const char *member,
 		      struct str value, parse_row *row, struct gate_axis *ret)
 {
 	struct gate_axis axis = {.all = scan_is(value, "all")};
-	struct scan_iter it;
 	struct str only;
 
 	if (axis.all) {
@@ -165,8 +164,7 @@ static int parse_axis(struct leash_parse *lp, const char *member,
 			       member);
 	axis.only.item =
 		ARENA_ARRAY(lp->arena, const char *, scan_count(only) + 1);
-	scan_iter_init(&it, only);
-	while (scan_next(&it)) {
+	for (struct scan_iter it = scan_over(only); scan_next(&it);) {
 		if (row(lp, member, it.value, &axis.only.item[axis.only.n]) < 0)
 			return -1;
 		axis.only.n++;
@@ -205,12 +203,10 @@ static const char *const MEMBERS[] = {
 static int check_members(struct leash_parse *lp, struct str doc)
 {
 	unsigned seen = 0;
-	struct scan_iter it;
 
 	if (scan_type(doc) != SCAN_OBJECT)
 		return err_set(lp->err, ERR_CONFIG, "leash: not a JSON object");
-	scan_iter_init(&it, doc);
-	while (scan_next(&it)) {
+	for (struct scan_iter it = scan_over(doc); scan_next(&it);) {
 		size_t i = 0;
 
 		while (i < ARRAY_LEN(MEMBERS) && !scan_is(it.key, MEMBERS[i]))

@@ -177,7 +177,7 @@ static bool split(struct str text, struct str *ret_host, struct str *ret_port,
 		return true;
 	if (text.p[at] != ':')
 		return false;
-	*ret_port = (struct str){text.p + at + 1, text.n - at - 1};
+	*ret_port = str_skip(text, at + 1);
 	return ret_port->n > 0;
 }
 
@@ -256,7 +256,7 @@ static int parse_host(const char *row, struct str host, struct endpoint *e,
 	bool beneath = str_starts(host, "*.");
 
 	if (beneath)
-		host = (struct str){host.p + 2, host.n - 2};
+		host = str_skip(host, 2);
 	switch (read_name(host, e->host)) {
 	case TEXT_IS_NAME:
 		break;

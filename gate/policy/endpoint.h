@@ -43,8 +43,6 @@
 #define ENDPOINT_HOST_BYTES 254
 /* "[", a host, "]:65535" and the NUL. */
 #define ENDPOINT_TEXT_BYTES (ENDPOINT_HOST_BYTES + 8)
-/* Ports of a row that names none: those of https and http. */
-#define ENDPOINT_PORTS_DEFAULT "443 and 80"
 
 enum endpoint_kind {
 	ENDPOINT_PORT,	  /* ":443": any public host */

@@ -35,7 +35,7 @@ static bool is_package_name(struct str s)
 
 	if (!str_starts(s, "@"))
 		return is_name(s);
-	s = (struct str){s.p + 1, s.n - 1};
+	s = str_skip(s, 1);
 	scope = str_cut(&s, '/');
 	return is_name(scope) && is_name(s);
 }

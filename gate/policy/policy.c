@@ -364,11 +364,10 @@ static void meet_endpoints(const struct gate_axis *axis, struct arena *arena,
 	struct endpoints leash = {.arena = arena}, out = leash;
 
 	for (size_t i = 0; i < axis->only.n; i++) {
-		struct err ignored = ERR_INIT;
 		struct endpoint e;
 
 		/* a row that is no endpoint allows nothing */
-		if (endpoint_parse(axis->only.item[i], &e, &ignored) == 0)
+		if (endpoint_parse(axis->only.item[i], &e, ERR_IGNORED) == 0)
 			(void)add_endpoint(&leash, &e);
 	}
 	if (p->net == POLICY_NET_ALL) {

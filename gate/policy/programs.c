@@ -95,13 +95,13 @@ static bool is_like(struct str pattern, struct str s)
 	while (pattern.n && pattern.p[0] != '*') {
 		if (!s.n || pattern.p[0] != s.p[0])
 			return false;
-		pattern = (struct str){pattern.p + 1, pattern.n - 1};
-		s = (struct str){s.p + 1, s.n - 1};
+		pattern = str_skip(pattern, 1);
+		s = str_skip(s, 1);
 	}
 	if (!pattern.n)
 		return !s.n;
-	pattern = (struct str){pattern.p + 1, pattern.n - 1};
-	for (; s.n; s = (struct str){s.p + 1, s.n - 1})
+	pattern = str_skip(pattern, 1);
+	for (; s.n; s = str_skip(s, 1))
 		if (is_like(pattern, s))
 			return true;
 	return is_like(pattern, s);

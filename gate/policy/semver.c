@@ -43,11 +43,6 @@ static bool begins(struct str s, const char *any)
 	return s.n && s.p[0] && strchr(any, s.p[0]);
 }
 
-static struct str skip(struct str s, size_t n)
-{
-	return (struct str){s.p + n, s.n - n};
-}
-
 /* Take the longest beginning for which `is` holds. */
 static struct str take(struct str *s, bool (*is)(char c))
 {
@@ -57,7 +52,7 @@ static struct str take(struct str *s, bool (*is)(char c))
 	while (n < s->n && is(s->p[n]))
 		n++;
 	taken = (struct str){s->p, n};
-	*s = skip(*s, n);
+	*s = str_skip(*s, n);
 	return taken;
 }
 
@@ -84,7 +79,7 @@ static bool take_words(struct str *s, bool is_loose, struct str *ret)
 			return false;
 		if (!begins(*s, "."))
 			break;
-		*s = skip(*s, 1);
+		*s = str_skip(*s, 1);
 	}
 	*ret = (struct str){from, (size_t)(s->p - from)};
 	return true;
@@ -96,7 +91,7 @@ static bool take_part(struct str *s, struct version *v, size_t i)
 	struct str digits;
 
 	if (begins(*s, "xX*")) {
-		*s = skip(*s, 1);
+		*s = str_skip(*s, 1);
 		return true;
 	}
 	digits = take(s, is_digit);
@@ -127,14 +122,14 @@ static bool take_version(struct str *s, bool is_loose, struct version *ret)
 	if (!take_part(s, &v, i++))
 		return false;
 	while (i < 3 && begins(*s, ".")) {
-		*s = skip(*s, 1);
+		*s = str_skip(*s, 1);
 		if (!take_part(s, &v, i++))
 			return false;
 	}
 	if (i == 3 &&
 	    (begins(*s, "-") || (is_loose && s->n && is_word(*s->p)))) {
 		if (begins(*s, "-"))
-			*s = skip(*s, 1);
+			*s = str_skip(*s, 1);
 		if (!take_words(s, is_loose, &v.pre))
 			return false;
 	}
@@ -160,7 +155,7 @@ static bool read_version(struct str text, bool is_loose, struct version *ret)
 	    (!is_loose && ret->prefix.n && !str_is(ret->prefix, "v")))
 		return false;
 	if (begins(s, "+")) {
-		s = skip(s, 1);
+		s = str_skip(s, 1);
 		if (!take_words(&s, true, &build))
 			return false;
 	}
@@ -191,9 +186,9 @@ static int order_words(struct str a, struct str b)
 	if (!number)
 		return order_texts(a, b);
 	while (a.n > 1 && a.p[0] == '0')
-		a = skip(a, 1);
+		a = str_skip(a, 1);
 	while (b.n > 1 && b.p[0] == '0')
-		b = skip(b, 1);
+		b = str_skip(b, 1);
 	return a.n != b.n ? order(a.n, b.n) : order_texts(a, b);
 }
 
@@ -336,12 +331,12 @@ static enum op take_op(struct str *s)
 
 		if (!str_starts(*s, ops[i].text))
 			continue;
-		rest = *s = skip(*s, strlen(ops[i].text));
+		rest = *s = str_skip(*s, strlen(ops[i].text));
 		(void)take(&rest, is_space);
 		if ((ops[i].op != GT && ops[i].op != LT) || !begins(rest, "="))
 			return ops[i].op;
 		/* "< =1" is "<=1" */
-		*s = skip(rest, 1);
+		*s = str_skip(rest, 1);
 		return ops[i].op == GT ? GE : LE;
 	}
 	return EQ;
@@ -369,7 +364,7 @@ static bool compare_hyphen(struct asking *q, struct str s)
 	if (!take_version(&s, q->is_loose, &from) || !take(&s, is_space).n ||
 	    !begins(s, "-"))
 		return false;
-	s = skip(s, 1);
+	s = str_skip(s, 1);
 	if (!take(&s, is_space).n || !take_version(&s, q->is_loose, &to) || s.n)
 		return false;
 	q->is_bad |= !is_plain(q, &from) || (!to.pre.n && !is_plain(q, &to));
@@ -400,7 +395,7 @@ static bool compare_all(struct asking *q, struct str s)
 			return false;
 		has_one |= ok;
 		while (s.n && !is_space(s.p[0]))
-			s = skip(s, 1);
+			s = str_skip(s, 1);
 		(void)take(&s, is_space);
 	}
 	return has_one;
@@ -413,14 +408,14 @@ static struct str without_build(struct str text, char copy[TEXT_BYTES])
 	size_t n = 0;
 
 	while (s.n) {
-		struct str rest = skip(s, 1);
+		struct str rest = str_skip(s, 1);
 
 		if (s.p[0] == '+' && take_words(&rest, true, &words)) {
 			s = rest;
 			continue;
 		}
 		copy[n++] = s.p[0];
-		s = skip(s, 1);
+		s = str_skip(s, 1);
 	}
 	return (struct str){copy, n};
 }
@@ -444,7 +439,7 @@ static bool ask(struct str range, bool is_loose, const struct version *v,
 		bar = memmem(range.p, range.n, "||", 2);
 		if (bar) {
 			part.n = (size_t)(bar - range.p);
-			range = skip(range, part.n + 2);
+			range = str_skip(range, part.n + 2);
 		}
 		ok = compare_all(&q, part);
 		if (q.is_bad)

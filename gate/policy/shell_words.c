@@ -64,14 +64,6 @@ struct word {
 	bool is_literal, is_quoted;
 };
 
-static bool has(const struct strlist *list, const char *word)
-{
-	for (size_t i = 0; i < list->n; i++)
-		if (strcmp(list->item[i], word) == 0)
-			return true;
-	return false;
-}
-
 static char peek(const struct reader *r, size_t at)
 {
 	return at < r->rest.n ? r->rest.p[at] : '\0';
@@ -80,7 +72,7 @@ static char peek(const struct reader *r, size_t at)
 static void skip(struct reader *r, size_t n)
 {
 	n = n < r->rest.n ? n : r->rest.n;
-	r->rest = (struct str){r->rest.p + n, r->rest.n - n};
+	r->rest = str_skip(r->rest, n);
 }
 
 static bool is_separator(char c)
@@ -244,7 +236,7 @@ static void read_heredoc(struct reader *r, const struct heredoc *h)
 		struct str end = line;
 
 		while (h->is_stripped && end.n && end.p[0] == '\t')
-			end = (struct str){end.p + 1, end.n - 1};
+			end = str_skip(end, 1);
 		if (str_eq(end, h->end))
 			return;
 		if (!h->is_plain)
@@ -295,7 +287,7 @@ static bool is_function(struct reader *r)
 
 static void add(struct reader *r, const char *word)
 {
-	if (*word && !has(&builtins, word) && r->words.n < SHELL_WORDS_MAX)
+	if (*word && !list_has(&builtins, word) && r->words.n < SHELL_WORDS_MAX)
 		list_add_new(&r->words, r->arena, arena_strdup(r->arena, word));
 }
 
@@ -306,14 +298,14 @@ static enum expects take_command(struct reader *r, const char *word)
 		return A_COMMAND;
 	}
 	add(r, word);
-	if (has(&wrappers, word))
+	if (list_has(&wrappers, word))
 		return A_WRAPPED;
 	return strcmp(word, "find") == 0 ? A_SEARCH : AN_ARGUMENT;
 }
 
 static enum expects take_keyword(const char *word)
 {
-	if (has(&openers, word))
+	if (list_has(&openers, word))
 		return A_COMMAND;
 	if (strcmp(word, "case") == 0)
 		return A_SUBJECT;
@@ -321,7 +313,7 @@ static enum expects take_keyword(const char *word)
 		return A_NAME;
 	if (strcmp(word, "[[") == 0)
 		return A_CONDITION;
-	return has(&closers, word) ? AN_ARGUMENT : A_WRAPPED;
+	return list_has(&closers, word) ? AN_ARGUMENT : A_WRAPPED;
 }
 
 /* A literal word where a command is expected. */
@@ -510,7 +502,7 @@ struct strlist shell_words(struct str text, struct arena *arena)
 
 	read_commands(&r, '\0');
 	for (size_t i = 0; i < r.words.n; i++)
-		if (!has(&r.functions, r.words.item[i]))
+		if (!list_has(&r.functions, r.words.item[i]))
 			list_add(&all, arena, r.words.item[i]);
 	return all;
 }

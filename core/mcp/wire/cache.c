@@ -153,7 +153,7 @@ static bool concerns(const struct cache_entry *e, const struct row *row,
 		return false;
 	if (!uri.n || strcmp(row->method, "resources/read") != 0)
 		return true;
-	own = (struct str){key.p + head + 1, key.n - head - 1};
+	own = str_skip(key, head + 1);
 	own.n = str_find(own, '\0');
 	return own.n <= uri.n && memcmp(own.p, uri.p, own.n) == 0;
 }

@@ -156,7 +156,6 @@ static int read_fields(struct str schema, struct arena *arena, struct elicit *e,
 {
 	struct str properties = scan_some(schema, "properties");
 	size_t n = properties.p ? scan_count(properties) : 0;
-	struct err ignored = ERR_INIT;
 	struct elicit_field *field;
 
 	if (n > ELICIT_FIELDS_MAX)
@@ -186,7 +185,7 @@ static int read_fields(struct str schema, struct arena *arena, struct elicit *e,
 		};
 		if (read_type(it.value, arena, f, err) < 0)
 			return -1;
-		if (f->def.p && elicit_check(f, f->def, &ignored) < 0)
+		if (f->def.p && elicit_check(f, f->def, ERR_IGNORED) < 0)
 			f->def = (struct str){NULL, 0};
 	}
 	return 0;

@@ -86,7 +86,7 @@ enum frame_result frame_next(struct frame *f, struct str *ret_line)
 			return FRAME_OVER;
 		line.n -= str_ends(line, "\r");
 		if (str_starts(line, "\xef\xbb\xbf"))
-			line = (struct str){line.p + 3, line.n - 3};
+			line = str_skip(line, 3);
 		if (is_blank(line))
 			continue;
 		*ret_line = line;

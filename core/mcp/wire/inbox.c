@@ -69,7 +69,7 @@ static int depth_of(char c)
 static void skip_space(struct str *s)
 {
 	while (s->n && is_space(*s->p))
-		*s = (struct str){s->p + 1, s->n - 1};
+		*s = str_skip(*s, 1);
 }
 
 /* Read the digits of an integer or a string, or {NULL, 0} where its end is not
@@ -110,7 +110,7 @@ static bool find_member(struct str text, struct str key, struct str *ret_value)
 		skip_space(&rest);
 		if (!str_starts(rest, ":"))
 			continue;
-		rest = (struct str){rest.p + 1, rest.n - 1};
+		rest = str_skip(rest, 1);
 		skip_space(&rest);
 		*ret_value = first_scalar(rest);
 		return true;
@@ -130,7 +130,7 @@ static bool is_broken_message(struct str line, struct str *ret_id)
 	struct str object = str_trim(line), ignored;
 
 	if (at < line.n)
-		object = (struct str){line.p + at, line.n - at};
+		object = str_skip(line, at);
 	else if (!str_starts(object, "{") ||
 		 !find_member(object, STR("\"jsonrpc\""), &ignored))
 		return false;
@@ -266,12 +266,11 @@ static void keep_noise(struct inbox *in, struct str line)
 /* Read skipped lines together: one message, printed over several lines? */
 static bool is_block_a_message(struct str block)
 {
-	struct err ignored = ERR_INIT;
 	struct rpc_message m;
 	struct scan_iter it;
 	struct str v;
 
-	if (scan_document(block, NULL, &v, &ignored) < 0)
+	if (scan_document(block, NULL, &v, ERR_IGNORED) < 0)
 		return false;
 	it = scan_over(v);
 	if (scan_type(v) == SCAN_ARRAY && scan_next(&it))
@@ -408,10 +407,9 @@ static bool behind_text(struct inbox *in, struct str line, struct str *ret)
 {
 	size_t at = message_start(line);
 	struct str rest = {line.p + at, line.n - at};
-	struct err ignored = ERR_INIT;
 
 	if (at == 0 || at == line.n ||
-	    scan_document(rest, NULL, ret, &ignored) < 0)
+	    scan_document(rest, NULL, ret, ERR_IGNORED) < 0)
 		return false;
 	in->prefixed++;
 	keep_noise(in, (struct str){line.p, at});

@@ -315,9 +315,8 @@ int mcp_read_tool_result(struct str value, const struct mcp_revision *revision,
 bool mcp_looks_like_result(struct str text)
 {
 	static const char *const names[] = {"content", "structuredContent"};
-	struct err ignored = ERR_INIT;
 	struct str value;
-	bool is_whole = scan_document(text, NULL, &value, &ignored) == 0;
+	bool is_whole = scan_document(text, NULL, &value, ERR_IGNORED) == 0;
 
 	text = str_trim(text);
 	if (is_whole ? scan_type(value) != SCAN_OBJECT : !str_starts(text, "{"))

@@ -20,12 +20,10 @@
 #include "core/base/str.h"
 
 /* Codes of MCP beside those of JSON-RPC. */
-#define MCP_NOT_FOUND (-32002) /* a resource, until 2025-11-25 */
 #define MCP_HEADER_MISMATCH (-32020)
 #define MCP_MISSING_CAPABILITY (-32021)
 #define MCP_UNSUPPORTED_VERSION (-32022)
-#define MCP_URL_NEEDED (-32042) /* 2025-11-25: ask the user first */
-#define MCP_REJECTED (-1)	/* sampling, by the user */
+#define MCP_REJECTED (-1) /* sampling, by the user */
 
 enum mcp_era { MCP_ERA_INITIALIZE, MCP_ERA_PER_REQUEST };
 

@@ -164,7 +164,7 @@ void rpc_end(struct rpc_writer *w)
 	struct str message;
 
 	jw_end(&w->jw);
-	message = (struct str){w->out->p + w->from, w->out->n - w->from};
+	message = str_skip(buf_str(w->out), w->from);
 	/* only a raw slice can bring these, and then between its tokens */
 	if (memchr(message.p, '\n', message.n) ||
 	    memchr(message.p, '\r', message.n)) {

@@ -57,7 +57,7 @@ static struct str line_of(const struct sse *p)
 	struct str line = {buf_cstr(&p->data) + p->line, p->data.n - p->line};
 
 	if (p->is_first && str_starts(line, "\xef\xbb\xbf"))
-		line = (struct str){line.p + 3, line.n - 3};
+		line = str_skip(line, 3);
 	return line;
 }
 
@@ -67,7 +67,7 @@ static struct str cut_name(struct str *line)
 	struct str name = str_cut(line, ':');
 
 	if (str_starts(*line, " "))
-		*line = (struct str){line->p + 1, line->n - 1};
+		*line = str_skip(*line, 1);
 	return name;
 }
 
@@ -180,7 +180,7 @@ enum sse_result sse_next(struct sse *p, struct str *in, struct sse_event *ret)
 		if (n < in->n && !is_lf_of_cr)
 			got = end_line(p, ret);
 		n += n < in->n;
-		*in = (struct str){in->p + n, in->n - n};
+		*in = str_skip(*in, n);
 	}
 	return got;
 }

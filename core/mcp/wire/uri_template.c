@@ -52,7 +52,7 @@ static bool is_alnum(char c)
 
 static bool is_triplet(struct str s, size_t i)
 {
-	return uri_percent((struct str){s.p + i, s.n - i}) >= 0;
+	return uri_percent(str_skip(s, i)) >= 0;
 }
 
 static bool is_name(struct str name)
@@ -82,7 +82,7 @@ static int read_variable(struct str text, struct str spec, struct part *ret,
 
 	ret->name = (struct str){spec.p, colon};
 	if (colon < spec.n) {
-		digits = (struct str){spec.p + colon + 1, spec.n - colon - 1};
+		digits = str_skip(spec, colon + 1);
 		/* max-length: four digits, the first of them no zero */
 		if (digits.n > 4 || !digits.n || digits.p[0] == '0' ||
 		    !str_uint64(digits, &n))
@@ -116,7 +116,7 @@ static int read_expression(struct str text, struct str inner,
 		if (ops[i].sign == inner.p[0])
 			op = &ops[i];
 	if (op->sign)
-		inner = (struct str){inner.p + 1, inner.n - 1};
+		inner = str_skip(inner, 1);
 	do {
 		struct part *part = &parts->item[parts->n];
 		/* not NULL, which an empty rest would be */
@@ -153,11 +153,11 @@ static int read_template(struct str text, struct arena *arena,
 			ret->item[ret->n++] = (struct part){.name = literal};
 		if (open == rest.n)
 			break;
-		inner = (struct str){rest.p + open + 1, rest.n - open - 1};
+		inner = str_skip(rest, open + 1);
 		close = str_find(inner, '}');
 		if (close == inner.n || str_find(inner, '{') < close)
 			return wrong(text, rest.p + open, "{ without }", err);
-		rest = (struct str){inner.p + close + 1, inner.n - close - 1};
+		rest = str_skip(inner, close + 1);
 		inner.n = close;
 		if (read_expression(text, inner, ret, err) < 0)
 			return -1;
@@ -191,7 +191,7 @@ static void add_value(const struct op *op, struct str json, uint32_t prefix,
 	if (!scan_string(json, &text))
 		buf_add_str(&text, json);
 	while (prefix-- && n < text.n) {
-		size_t len = str_utf8_len((struct str){text.p + n, text.n - n});
+		size_t len = str_utf8_len(str_skip(buf_str(&text), n));
 
 		n += len ? len : 1;
 	}
@@ -308,10 +308,9 @@ int uri_template_expand(struct str text, struct str values, struct buf *out,
 struct strlist uri_template_names(struct str text, struct arena *arena)
 {
 	struct strlist names = {NULL, 0};
-	struct err ignored = ERR_INIT;
 	struct parts parts;
 
-	(void)!read_template(text, arena, &parts, &ignored);
+	(void)!read_template(text, arena, &parts, ERR_IGNORED);
 	for (size_t i = 0; i < parts.n; i++) {
 		const struct part *v = &parts.item[i];
 		size_t k = 0;

@@ -122,7 +122,7 @@ static enum ws_item_type control(struct ws_reader *r,
 	ret->code = CODE_NONE;
 	if (payload.n) {
 		ret->code = (uint16_t)number((const void *)payload.p, 2);
-		ret->payload = (struct str){payload.p + 2, payload.n - 2};
+		ret->payload = str_skip(payload, 2);
 	}
 	r->is_broken = true;
 	return WS_CLOSE;
