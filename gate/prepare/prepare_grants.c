@@ -100,6 +100,16 @@ static bool is_granted(const struct prepared *p, const char *path)
 	       grants_cover(&p->gate->base, path, GRANT_ACCESS | GRANT_DEVICE);
 }
 
+/* A recipe names places in HOME that no person did: a link in HOME itself
+   could lead it to any of the user's files. */
+static bool stays_inside(const struct prepared *p, const struct origin *o,
+			 const struct walk_link *l, const char *path)
+{
+	return place_covers(l->folder, path) &&
+	       !(o->by == GRANT_BY(RECIPE) &&
+		 place_beneath(&p->gate->homes, l->folder));
+}
+
 /*
  * Links of other users lead nowhere. A link of the user's own may have been
  * left by a program in a folder that it could write: it may lead further
@@ -121,7 +131,7 @@ static int judge_links(struct prepared *p, const struct origin *o,
 		else if (is_precious(p, w->path))
 			why = "keys or a whole HOME lie there";
 		else if (!o->is_implied || is_system_link(l) ||
-			 place_covers(l->folder, w->path) ||
+			 stays_inside(p, o, l, w->path) ||
 			 is_granted(p, w->path))
 			continue;
 		else

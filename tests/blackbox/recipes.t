@@ -216,6 +216,29 @@ planted_folder() {
 	cd "$T" || exit
 }
 
+# A link in HOME in place of a folder that a recipe reads.
+planted_home() {
+	project p
+	printf 'all:\n\t@cat %s\n' "$HOME/priv/registry/x" >Makefile
+	mkdir -p "$HOME/priv/registry"
+	echo private >"$HOME/priv/registry/x"
+	ln -sfn priv "$HOME/.cargo"
+	hand_over
+	gate -- make
+	out_unlike "$who: make does not read where a link of HOME leads" private
+	gate --explain -- make
+	out_like "$who: which is said, with the line" \
+		"by the link $HOME/.cargo: .*sandbox.read = \[\"$HOME/priv/registry\"\]"
+	gate --read "$HOME/priv/registry" -- make
+	out_like "$who: it does where that is granted" private
+	rm "$HOME/.cargo" && mv "$HOME/priv" "$HOME/.cargo"
+	sed -i 's,/priv/,/.cargo/,' Makefile
+	gate -- make
+	out_like "$who: and the folder itself" private
+	rm -rf "$HOME/.cargo"
+	cd "$T" || exit
+}
+
 # Not even the folder that one stands in, where it is another user's.
 others_repository() {
 	repository
@@ -594,6 +617,7 @@ both_users the_key
 both_users git_by_itself
 both_users planted_links
 both_users planted_folder
+both_users planted_home
 both_users scripts
 both_users first_lines
 both_users starters
