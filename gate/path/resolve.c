@@ -157,10 +157,10 @@ static bool is_plain_path(const char *path)
  * not be asked. ENOSYS, EPERM of an outer filter: openat2 is missing or
  * refused.
  */
-static int open_without_links(const char *path)
+static int open_without_links(const char *path, unsigned flags)
 {
 	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
+		.flags = O_PATH | O_CLOEXEC | flags,
 		.resolve = RESOLVE_NO_SYMLINKS,
 	};
 
@@ -279,7 +279,7 @@ static int follow_all(const char *path, struct arena *arena, struct walk *ret)
 
 static int open_fast(const char *path, struct arena *arena, struct walk *ret)
 {
-	AUTO(fd_closep) int fd = open_without_links(path);
+	AUTO(fd_closep) int fd = open_without_links(path, 0);
 	struct walk found = WALK_INIT;
 
 	if (fd < 0 || fstat(fd, &found.st) < 0)
@@ -312,6 +312,20 @@ int walk_open_plain(const char *path, struct arena *arena, struct walk *ret)
 	walk_release(ret);
 	errno = ELOOP;
 	return -1;
+}
+
+int walk_open_root(const char *path, bool is_dir, struct arena *arena,
+		   const char **ret)
+{
+	const int flags = is_dir ? O_DIRECTORY : 0;
+	int fd = open_without_links(path, (unsigned)flags);
+
+	*ret = path;
+	if (fd >= 0 || errno == ENOENT || errno == ENOTDIR)
+		return fd;
+	fd = open_part(AT_FDCWD, path, flags);
+	*ret = fd < 0 ? NULL : fd_path(fd, arena);
+	return fd;
 }
 
 void walk_release(struct walk *w)

@@ -157,6 +157,18 @@ struct walk {
  */
 int walk_open(const char *path, struct arena *arena, struct walk *ret) MUST_USE;
 
+/*
+ * Open a path of the system (O_PATH), which root alone can lead elsewhere: the
+ * kernel follows its links, and none of them is judged.
+ *
+ * is_dir   a file in the place of the folder is ENOTDIR
+ * ret      where it leads, without links: `path` itself, or in the arena; NULL
+ *	    when that has no path any more
+ * returns  the descriptor, the caller's, or -1 and errno
+ */
+int walk_open_root(const char *path, bool is_dir, struct arena *arena,
+		   const char **ret) MUST_USE;
+
 /* Open a path without following links: any on the way is ELOOP. For names
    that were just read. */
 int walk_open_plain(const char *path, struct arena *arena, struct walk *ret)

@@ -73,6 +73,7 @@ static struct grant *add(struct grants *g, struct grant new)
 	return &g->grant[g->n++];
 }
 
+/* 1 where nothing is at the path. */
 static int not_found(const char *path, struct err *err)
 {
 	if (errno == ENOENT || errno == ENOTDIR)
@@ -112,21 +113,6 @@ int grants_open_entry(struct grants *g, const char *path, unsigned what,
 	return 0;
 }
 
-int grants_open(struct grants *g, const char *path, unsigned what,
-		const struct grant **ret, struct err *err)
-{
-	struct walk found = WALK_INIT;
-	const struct grant *taken;
-	int r = grants_find(g, path, &found, err);
-
-	if (r != 0)
-		return r;
-	taken = grants_take(g, path, &found, what);
-	if (ret)
-		*ret = taken;
-	return 0;
-}
-
 void grants_add(struct grants *g, const char *asked, const char *path, int fd,
 		const struct stat *st, unsigned what)
 {
@@ -138,31 +124,83 @@ void grants_add(struct grants *g, const char *asked, const char *path, int fd,
 				    .st = *st});
 }
 
+/* Descriptors that stand in a row go by one call. */
 void grants_release(struct grants *g)
 {
-	for (size_t i = 0; i < g->n; i++)
-		if (!g->grant[i].is_borrowed)
-			fd_closep(&g->grant[i].fd);
+	size_t next;
+
+	for (size_t i = 0; i < g->n; i = next) {
+		int first = g->grant[i].fd, last = first;
+
+		next = i + 1;
+		if (g->grant[i].is_borrowed || first < 0)
+			continue;
+		while (next < g->n && !g->grant[next].is_borrowed &&
+		       g->grant[next].fd == last + 1)
+			last = g->grant[next++].fd;
+		if (first == last ||
+		    close_range((unsigned)first, (unsigned)last, 0) < 0)
+			for (int fd = first; fd <= last; fd++)
+				close(fd);
+	}
 	g->n = g->n_links = 0;
 }
 
-static const struct {
+/* ---- the base ---- */
+
+struct base_rows {
 	unsigned what;
+	bool is_dir;
 	const char *const *path; /* ends in NULL */
-} base[] = {
-#define BASE(rights, ...) \
-	{GRANT_##rights, (const char *const[]){__VA_ARGS__, NULL}},
-#include "gate/prepare/base.def"
-#undef BASE
 };
+
+static const struct base_rows base[] = {
+#define ROWS(rights, dir, ...) \
+	{GRANT_##rights, dir, (const char *const[]){__VA_ARGS__, NULL}},
+#define BASE_FOLDERS(rights, ...) ROWS(rights, true, __VA_ARGS__)
+#define BASE_FILES(rights, ...) ROWS(rights, false, __VA_ARGS__)
+#include "gate/prepare/base.def"
+#undef BASE_FOLDERS
+#undef BASE_FILES
+#undef ROWS
+};
+
+static bool has_path(const struct grants *g, const char *path)
+{
+	for (size_t i = 0; i < g->n; i++)
+		if (strcmp(g->grant[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+/* The kind of file is the row's: a file in the place of a folder is left out,
+   and of a folder in the place of a file no name is listed. */
+static int add_base(struct grants *g, const struct base_rows *rows,
+		    const char *path, struct err *err)
+{
+	const char *real;
+	AUTO(fd_closep)
+	int fd = walk_open_root(path, rows->is_dir, g->arena, &real);
+
+	if (fd < 0)
+		return errno == EACCES ? 0 : not_found(path, err);
+	if (!real || has_path(g, real))
+		return 0;
+	g->grant = arena_grow(g->arena, g->grant, g->n, sizeof(*g->grant));
+	g->grant[g->n++] =
+		(struct grant){.path = real,
+			       .fd = fd_steal(&fd),
+			       .what = rows->what,
+			       .st.st_mode = rows->is_dir ? S_IFDIR : S_IFREG};
+	return 0;
+}
 
 int grants_open_base(struct grants *g, struct err *err)
 {
 	/* files that are missing, or closed to us, are closed to the child */
 	for (size_t i = 0; i < ARRAY_LEN(base); i++)
 		for (const char *const *p = base[i].path; *p; p++)
-			if (grants_open(g, *p, base[i].what, NULL, err) < 0 &&
-			    err->sys != EACCES)
+			if (add_base(g, &base[i], *p, err) < 0)
 				return -1;
 	return 0;
 }

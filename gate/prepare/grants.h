@@ -55,8 +55,8 @@ struct grant {
 	const char *path; /* absolute, without symbolic links */
 	int fd;		  /* O_PATH; owned unless is_borrowed */
 	bool is_borrowed;
-	unsigned what; /* GRANT_..., and GRANT_BY() */
-	struct stat st;
+	unsigned what;	/* GRANT_..., and GRANT_BY() */
+	struct stat st; /* of the base its kind alone */
 };
 
 struct grant_link {
@@ -106,17 +106,6 @@ const struct grant *grants_take(struct grants *g, const char *asked,
 /* Add an entry of a folder that was just listed: 1, too, when it is a link. */
 int grants_open_entry(struct grants *g, const char *path, unsigned what,
 		      struct err *err) MUST_USE;
-
-/*
- * Open and add a path that nobody else could lead elsewhere.
- *
- * what     GRANT_... joined by |
- * ret      the grant, valid until the next call; may be NULL
- * returns  0; 1 when there is nothing at the path
- * errors   ERR_SYS
- */
-int grants_open(struct grants *g, const char *path, unsigned what,
-		const struct grant **ret, struct err *err) MUST_USE;
 
 /*
  * Add what is open already.
