@@ -55,7 +55,7 @@ struct run_options {
 	bool dry_run;
 	bool allow_empty;
 	bool require_ledger;
-	bool shows_advice; /* the caller prints that of the report: no notes */
+	bool shows_advice; /* the caller prints it and stderr: no notes */
 	unsigned jobs;	   /* side by side; 0 = as many as descriptors allow */
 	struct run_observer observer;
 	const struct run_tracer *tracer; /* NULL = none; of `trace` */

@@ -257,7 +257,7 @@ static void keep_said(struct step_run *s, struct str err_tail,
 		s->result.said = arena_str(&s->arena, buf_str(&out));
 	if (*details && has_failed(s))
 		log_note("%s: %s", s->result.name, details);
-	else if (n)
+	else if (n && !s->ctx->shows_advice)
 		log_note("%s: its stderr ends with: %.*s", s->result.name,
 			 STR_ARG(line[n - 1]));
 }

@@ -110,7 +110,22 @@ err_like "a credential program that fails: why is said" \
 	'its stderr ends with'
 file_lacks "a credential is in no report" "$out" the-same-value
 
-# ---- stderr of a step that is ok ----
+# ---- stderr of a step ----
+
+cat >f.toml <<-'END'
+	[[routines.f.steps]]
+	name = "a"
+	type = "script"
+	command = "sh"
+	args = ["-c", "echo the cause >&2; exit 1"]
+END
+run_matins run -c f.toml f
+out_like "stderr of a step that failed stands in the report" \
+	'^  stderr: the cause$'
+err_unlike "and is not said beside it" 'the cause'
+run_matins run -c f.toml f -o f.txt
+err_like "stderr of a step that failed is said beside a file" \
+	'^matins: a: its stderr ends with: the cause$'
 
 cat >e.toml <<-'END'
 	[[routines.e.steps]]
