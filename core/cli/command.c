@@ -356,12 +356,19 @@ static void add_tools(struct line *l)
 
 /* ---- values of options ---- */
 
+/* "none|private|FILE": words, and what stands for another value. */
 static void add_words(struct line *l, const char *words)
 {
 	struct str rest = str_of(words);
 
-	while (rest.p)
-		add_line(l, str_cut(&rest, '|'), NULL);
+	while (rest.p) {
+		struct str word = str_cut(&rest, '|');
+
+		if (str_is(word, "FILE"))
+			buf_adds(&l->out, ":files\n");
+		else if (!isupper((unsigned char)*word.p))
+			add_line(l, word, NULL);
+	}
 }
 
 static void add_values(struct line *l)
@@ -369,9 +376,7 @@ static void add_values(struct line *l)
 	const char *value = l->of->value, *name;
 	size_t n = l->word.n;
 
-	if (!strcmp(l->of->name, "net")) {
-		add_words(l, "none|loopback|all");
-	} else if (!strcmp(l->of->name, "require")) {
+	if (!strcmp(l->of->name, "require")) {
 		for (size_t i = 0; (name = gate_require_name(i)); i++)
 			add_line(l, str_of(name), NULL);
 	} else if (strchr(value, '|') && islower((unsigned char)*value)) {

@@ -93,9 +93,9 @@ static size_t name_length(struct str s)
 /* How many of the words stand for the roots of references elsewhere. */
 static bool is_root(struct str word, enum place place)
 {
-	static const char *const roots[] = {"input", "steps", "item",
-					    "index", "run",   "previous"};
-	size_t n = place == PLACE_PARAMS ? ARRAY_LEN(roots) : 2;
+	static const char *const roots[] = {
+		"input", "inputs", "steps", "item", "index", "run", "previous"};
+	size_t n = place == PLACE_PARAMS ? ARRAY_LEN(roots) : 3;
 
 	for (size_t i = 0; i < n; i++)
 		if (str_is(word, roots[i]))

@@ -31,6 +31,17 @@ for shell in zsh fish; do
 	cp "$out" "completion.$shell"
 done
 
+# ---- values of options ----
+
+run_matins __complete exec --net ''
+out_is "hosts: the words" 'none
+loopback
+all'
+run_matins __complete exec --unix ''
+out_is "sockets: the words, and files" 'none
+private
+:files'
+
 # ---- fish ----
 
 # fish_offers NAME WANT LINE: all that it offers, sorted
