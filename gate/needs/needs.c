@@ -366,6 +366,21 @@ static struct gate_need *covering(const struct finder *f, const char *key,
 	return NULL;
 }
 
+/* No writable grant may lie above such a configuration. */
+static const char *refusal_of_sealed(const struct finder *f, const char *path)
+{
+	const struct strlist *sealed = &f->gate->config.sealed;
+
+	for (size_t i = 0; i < sealed->n; i++)
+		if (place_covers(path, sealed->item[i]))
+			return arena_printf(f->arena,
+					    "it holds %s, which is allowed "
+					    "whatever is written; to allow it "
+					    "as it is: matins allow",
+					    sealed->item[i]);
+	return NULL;
+}
+
 /* The trace hid it, or it is a folder that is too wide. */
 static const char *refusal_of_folder(const struct finder *f, const char *path,
 				     const struct stat *st)
@@ -403,6 +418,8 @@ static void find_written(struct finder *f, const struct gate_record *r)
 	    access(real, W_OK) < 0)
 		return;
 	why_not = refusal(f, real);
+	if (!why_not)
+		why_not = refusal_of_sealed(f, real);
 	if (!why_not)
 		why_not = refusal_of_folder(f, real, &st);
 	is_refused = !why_not && !list_covers(&f->traced->write, real);
@@ -509,11 +526,25 @@ static void find_programs(struct finder *f)
 	each(f, GATE_RECORD_EXEC, GATE_ACCESS_RUN, find_program);
 }
 
+/* A folder to start in that the program never opened. */
+static void find_cwd(struct finder *f)
+{
+	const struct gate_record cwd = {
+		.program = resolve_basename(f->plain->program),
+		.path = f->plain->cwd,
+		.count = 1,
+	};
+
+	if (f->plain->cwd_required && cwd.path)
+		find_read(f, &cwd);
+}
+
 static void find_files(struct finder *f)
 {
 	each(f, GATE_RECORD_FILES, GATE_ACCESS_WRITE, find_written);
 	drop_covered(f);
 	each(f, GATE_RECORD_FILES, GATE_ACCESS_READ, find_read);
+	find_cwd(f);
 	while (widen_one(f))
 		;
 	drop_covered(f);
@@ -746,7 +777,7 @@ int gate_needs(struct gate *gate, const struct gate_request *plain,
 	       struct err *err)
 {
 	static const struct gate_policy none;
-	struct gate_request with_programs = *plain;
+	struct gate_request asked = *plain;
 	struct gate_policy policy;
 	struct prepared p;
 	struct finder f = {
@@ -760,8 +791,11 @@ int gate_needs(struct gate *gate, const struct gate_request *plain,
 		.ended_well = went_well,
 		.out = ret,
 	};
-	int r = prepare_by(gate, plain, false, prepare_until(plain), &p, err);
+	int r;
 
+	/* a folder that is missing is what is looked for */
+	asked.cwd_required = false;
+	r = prepare_by(gate, &asked, false, prepare_until(plain), &p, err);
 	*ret = (struct gate_needs){NULL, 0};
 	if (r == 0) {
 		find_programs(&f);
@@ -772,9 +806,8 @@ int gate_needs(struct gate *gate, const struct gate_request *plain,
 		return -1;
 	gate_needs_policy(plain->policy ? plain->policy : &none, ret, arena,
 			  &policy);
-	with_programs.policy = &policy;
-	r = prepare_by(gate, &with_programs, false,
-		       prepare_until(&with_programs), &p, err);
+	asked.policy = &policy;
+	r = prepare_by(gate, &asked, false, prepare_until(&asked), &p, err);
 	if (r == 0) {
 		find_files(&f);
 		find_net(&f);

@@ -59,6 +59,9 @@ file_has "archive: a path is written from the folder of the file" \
 applies news "command = 'sh'
 args = ['-c', 'echo news: \$(cat $PWD/notes/a.md)']
 sandbox.preset = ['none']" 'news: call the dentist'
+applies place "command = 'cat'
+args = ['a.md']
+cwd = 'notes'" 'call the dentist'
 printf 'print("from a package")\n' >pkg/__main__.py
 touch pkg/__init__.py
 applies package "command = 'sh'
@@ -280,5 +283,23 @@ exit_is "a file that is allowed with its edits: the trace" 0
 err_like "its folder is not writable meanwhile: said" \
 	'holds a configuration that is allowed whatever'
 out_like "its row is put in" '^\+sandbox'
+cat >>matins.toml <<END
+[[routines.r.steps]]
+name = "keeps"
+type = "script"
+command = "$PYTHON"
+args = ["-c", "open('$PWD/kept', 'w')"]
+END
+run_matins trace r keeps --apply
+err_like "a folder that such a file seals is no row: why, and what to do" \
+	'left out: write .*own.: it holds .*matins.toml, .*: matins allow$'
+err_unlike "a folder that such a file seals: never code" 'never writable'
+is "and no line is written that would be refused" \
+	"$(grep -c 'sandbox.write' matins.toml)" 0
+run_matins allow
+run_matins trace r keeps --apply
+out_like "with the file allowed as it is the row is put in" '^\+sandbox.write'
+run_matins run r --only keeps
+exit_is "and the step works" 0
 
 done_testing
