@@ -397,6 +397,10 @@ bool gate_is_secret(const struct gate *gate, const char *path) MUST_USE;
    those that it applies to by itself; NULL: none. Static. */
 const char *gate_recipe_of(const char *program) MUST_USE;
 
+/* Programs that the text of a shell names, each once; a guess, without those
+   of expansions. In `arena`. */
+struct strlist gate_shell_words(struct str text, struct arena *arena) MUST_USE;
+
 /* ---- requests, explained ---- */
 
 /* One path that a program gets. */

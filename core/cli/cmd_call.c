@@ -94,14 +94,14 @@ static int check_result(const struct target *t, struct tool_check *check,
 	return say_findings(&found, t->strict ? STRICT : NO_CHECK, err);
 }
 
-/* Hint at the sandbox by the texts of a CallToolResult. */
+/* Keep the first text of a CallToolResult that speaks of a refusal. */
 static void hint_content(struct target *t, struct str content)
 {
 	struct scan_iter it;
 	struct str v;
 
 	scan_iter_init(&it, content);
-	while (!t->has_hinted && scan_next(&it)) {
+	while (!t->said.n && scan_next(&it)) {
 		AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 
 		if (scan_type(it.value) == SCAN_OBJECT &&

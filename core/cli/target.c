@@ -1128,7 +1128,7 @@ static int finish(struct target *t, int status, struct err *err)
 		status = fail(t, err);
 	if (status == 1)
 		say_details(t);
-	if (t->client && t->request.argv && !t->has_hinted)
+	if (t->client && t->request.argv)
 		trace = target_trace(t);
 	/* an answer that was ordered and could not be given is no success */
 	if (status == 0 && t->asks.is_unmet) {
@@ -1144,12 +1144,13 @@ static int finish(struct target *t, int status, struct err *err)
 	if (v && !t->loop.signal)
 		(void)say_advice(&(struct advice_known){
 			.verdict = v,
-			.said = client_stderr(t->client),
+			.said = t->said.n ? t->said : client_stderr(t->client),
 			.failed = status == 1 || status == 2,
 			.all = log_level() >= LOG_DEBUG,
 			.is_server = true,
 			.form = ADVICE_OPTION,
 			.scrub = t->scrub,
+			.gate = t->gate,
 			.request = &t->request,
 			.trace = trace,
 		});

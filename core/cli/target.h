@@ -93,7 +93,7 @@ struct target {
 	bool json;	 /* --json */
 	bool strict;	 /* --strict, or the server's key */
 	bool has_failed; /* the failure has been printed */
-	bool has_hinted; /* target_hint() has said its line */
+	struct str said; /* words of the first failure that was a refusal */
 };
 
 enum target_how {
@@ -189,9 +189,8 @@ void target_print_error(struct target *t, const struct target_answer *a);
 int target_interrupted(const struct target *t, struct err *err);
 
 /*
- * Print one line with the grants of the sandbox and the option for more, when
- * the text of a failing server or tool names a refused or missing file. Printed
- * once, and not with --quiet.
+ * Keep the first text of a failing server or tool that names a refused or
+ * missing file, for the advice at the end.
  *
  * said  the text of its error, or the end of its stderr
  */

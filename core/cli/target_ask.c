@@ -181,45 +181,7 @@ int target_say_saved(struct target *t, bool on_stderr, struct err *err)
 	return 0;
 }
 
-/*
- * ---- one line about the part of the sandbox in a failure ----
- *
- * The only sign is a text of the server, whose wishes need a look before they
- * are granted: an option is suggested only for a path in the current folder or
- * in an argument of the server's command that is not hidden.
- */
-
-/* Bytes of granted folders in the line. */
-#define GRANTED_BYTES 300
-
-static void add_granted(struct buf *out, const char *key,
-			const struct strlist *folders)
-{
-	size_t from = out->n;
-
-	buf_addf(out, "%s ", key);
-	for (size_t i = 0; i < folders->n; i++) {
-		if (out->n - from > GRANTED_BYTES) {
-			buf_adds(out, " …");
-			break;
-		}
-		buf_addf(out, "%s%s", i ? ", " : "", folders->item[i]);
-	}
-	if (!folders->n)
-		buf_adds(out, "nothing more");
-}
-
-static void add_file(struct buf *out, const struct advice_file *f)
-{
-	if (!*f->path)
-		buf_adds(out, "to grant more: --read PATH, --write PATH, "
-			      "--exec PROGRAM");
-	else if (f->key)
-		buf_addf(out, "for %s: --%s %s", f->path, f->key, f->value);
-	else
-		buf_addf(out, "%s %s; to grant it: --read PATH, --write PATH",
-			 f->path, f->why);
-}
+/* ---- words of a failure ---- */
 
 const char *target_trace(struct target *t)
 {
@@ -229,46 +191,10 @@ const char *target_trace(struct target *t)
 		       : advice_command(&t->request, &t->arena);
 }
 
-static void say_refused(struct target *t, const struct advice_file *f)
-{
-	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
-	const struct gate_policy *p = &t->policy;
-
-	buf_adds(&line, "the sandbox allows: ");
-	add_granted(&line, "read", &p->read);
-	add_granted(&line, ", write", &p->write);
-	buf_adds(&line, "; ");
-	add_file(&line, f);
-	log_note("%s; %s", buf_cstr(&line),
-		 advice_trace(target_trace(t), &t->arena));
-	t->has_hinted = true;
-}
-
 void target_hint(struct target *t, struct str said)
 {
-	const struct advice_known known = {
-		.failed = true,
-		.is_server = true,
-		.form = ADVICE_OPTION,
-		.gate = t->gate,
-		.request = &t->request,
-	};
-	struct advice_file file;
-
-	if (t->has_hinted || log_level() < LOG_NOTE || !t->client ||
-	    !t->request.argv || t->loop.signal)
-		return;
-	if (said_refusal(said).kind == SAID_DOWNLOAD) {
-		live_clear(&t->live);
-		log_note("%s", advice_download);
-		t->has_hinted = true;
-	} else if (advice_find_file(&known, said, &t->arena, &file)) {
-		live_clear(&t->live);
-		if (file.is_absent)
-			log_note("%s %s", file.path, file.why);
-		else
-			say_refused(t, &file);
-	}
+	if (!t->said.n && said_refusal(said).kind)
+		t->said = arena_str(&t->arena, str_first(said, SAID_BYTES));
 }
 
 /* ---- one request ---- */

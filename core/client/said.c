@@ -249,7 +249,7 @@ static bool is_noise(struct str line)
 
 size_t said_lines(struct str text, struct str line[SAID_LINES])
 {
-	size_t n = 0;
+	size_t n = 0, at;
 
 	while (text.n) {
 		struct str one = str_cut(&text, '\n');
@@ -260,72 +260,16 @@ size_t said_lines(struct str text, struct str line[SAID_LINES])
 		one = str_trim(one);
 		if (!one.n || is_noise(one))
 			continue;
-		/* the first line stays, those behind it move up */
+		/* the first line stays, and those that say what is missing */
+		for (at = 1; n == SAID_LINES && at + 1 < n && kind_of(line[at]);
+		     at++)
+			;
 		if (n == SAID_LINES)
-			memmove(&line[1], &line[2],
-				(SAID_LINES - 2) * sizeof(*line));
+			memmove(&line[at], &line[at + 1],
+				(SAID_LINES - 1 - at) * sizeof(*line));
 		else
 			n++;
 		line[n - 1] = one;
 	}
 	return n;
-}
-
-/* ---- programs of a command line ---- */
-
-/* Characters behind which a shell looks for a program. */
-static bool opens_command(char c)
-{
-	return strchr(";|&(`\n{", c) != NULL;
-}
-
-static bool is_keyword(struct str word)
-{
-	static const char *const words[] = {"if",   "then",  "else",   "elif",
-					    "do",   "while", "until",  "time",
-					    "exec", "!",     "command"};
-
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (str_is(word, words[i]))
-			return true;
-	return false;
-}
-
-/* Take a word, or the one character that is none. */
-static struct str cut_word(struct str *line)
-{
-	struct str word = {line->p, 0};
-	size_t n;
-
-	while (word.n < line->n && !isspace((unsigned char)line->p[word.n]) &&
-	       !opens_command(line->p[word.n]) && line->p[word.n] != ')' &&
-	       !is_quote(line->p[word.n]))
-		word.n++;
-	n = word.n ? word.n : 1;
-	*line = (struct str){line->p + n, line->n - n};
-	return word;
-}
-
-/* Leave the arguments behind: the next command begins the line. */
-static void skip_arguments(struct str *line)
-{
-	size_t n = 0;
-
-	while (n < line->n && !opens_command(line->p[n]))
-		n++;
-	*line = (struct str){line->p + n, line->n - n};
-}
-
-struct str said_program(struct str *line)
-{
-	while (line->n) {
-		struct str word = cut_word(line);
-
-		if (!word.n || is_keyword(word) || memchr(word.p, '=', word.n))
-			continue;
-		skip_arguments(line);
-		if (word.p[0] != '-' && !memchr(word.p, '$', word.n))
-			return word;
-	}
-	return (struct str){NULL, 0};
 }

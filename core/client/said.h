@@ -44,18 +44,13 @@ struct str said_host(struct str text) MUST_USE;
 #define SAID_LINES 4
 
 /*
- * Find lines that may name a cause, the first and the last ones: without frames
- * of a stack, the place of npm's own log and the like.
+ * Find lines that may name a cause, the first and the last ones, between them
+ * those that miss a file: without frames of a stack, the place of npm's own log
+ * and the like.
  *
  * line     in the order of the text, trimmed
  * returns  how many
  */
 size_t said_lines(struct str text, struct str line[SAID_LINES]) MUST_USE;
-
-/*
- * Take the next program from the command line of a shell, builtins among them;
- * {NULL, 0} at the end. A guess: quotes and variables are not expanded.
- */
-struct str said_program(struct str *line) MUST_USE;
 
 #endif

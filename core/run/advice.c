@@ -60,37 +60,82 @@ static bool is_worth_a_line(const struct gate_denial *d,
 	       (known->failed && d->allow.key && !is_probe(d->name));
 }
 
+/* ---- the search ---- */
+
+/* A piece before its setting is written: values of a key, or no key. */
+struct piece {
+	const char *text, *key;
+	struct strlist values;
+};
+
+struct finder {
+	const struct advice_known *known;
+	struct arena *arena;
+	struct strlist named; /* files and folders of arguments, resolved */
+	struct piece *piece;
+	size_t n;
+	bool is_refused;
+	bool has_unnamed; /* words of a refusal name no file */
+	bool is_absent;	  /* the file that was asked for */
+};
+
 /* ---- files that words name ---- */
+
+/* A file that was refused, and the key that grants it. */
+struct refused_file {
+	const char *path;  /* resolved; "": the words name none */
+	const char *key;   /* "read", "write"; NULL: no grant is advised */
+	const char *value; /* the path, or the folder to write in */
+	const char *why;   /* without a key: the reason, behind the path */
+};
+
+/* Folders above a missing file in which one that is there is looked for. */
+#define ABOVE_MAX 32
 
 /*
  * Resolve a path; of a missing file resolve the nearest folder above and append
  * the rest. "" when the path is too long.
  */
-static const char *real_of(const struct advice_known *known, struct str path,
-			   struct arena *arena)
+static const char *real_of(const struct finder *f, struct str path)
 {
-	const char *cwd = known->request->cwd ? known->request->cwd : "/";
-	char *all = path.p[0] == '/' ? arena_strndup(arena, path.p, path.n)
-				     : arena_printf(arena, "%s/%.*s", cwd,
-						    STR_ARG(path));
-	size_t n = strlen(all);
-	char real[PATH_MAX];
+	const char *cwd = f->known->request->cwd;
+	char *all = path.p[0] == '/'
+			    ? arena_strndup(f->arena, path.p, path.n)
+			    : arena_printf(f->arena, "%s/%.*s", cwd ? cwd : "/",
+					   STR_ARG(path));
+	char *end = all + strlen(all), real[PATH_MAX];
 
-	if (n >= PATH_MAX)
+	if (end - all >= PATH_MAX)
 		return "";
-	for (size_t i = n; i > 0; i--) {
-		char c = all[i];
+	for (size_t n = 0; end > all && n < ABOVE_MAX; n++) {
+		char c = *end;
 		bool is_there;
 
-		if (c && c != '/')
-			continue;
-		all[i] = '\0';
+		*end = '\0';
 		is_there = realpath(all, real);
-		all[i] = c;
+		*end = c;
 		if (is_there)
-			return arena_printf(arena, "%s%s", real, all + i);
+			return arena_printf(f->arena, "%s%s", real, end);
+		while (end > all && *--end != '/')
+			;
 	}
 	return all;
+}
+
+/* The files and folders that arguments name, there or not. */
+static const struct strlist *named(struct finder *f)
+{
+	const char *const *argv = f->known->request->argv;
+
+	if (f->named.n)
+		return &f->named;
+	for (size_t i = 1; argv[0] && argv[i]; i++) {
+		const char *real =
+			argv[i][0] == '-' ? "" : real_of(f, str_of(argv[i]));
+
+		list_add(&f->named, f->arena, real);
+	}
+	return &f->named;
 }
 
 static bool is_at(const char *folder, const char *path)
@@ -107,142 +152,136 @@ static bool is_brief(const struct advice_known *known)
 	       argv[1] && strcmp(argv[1], "brief") == 0;
 }
 
-/* Argument that is this file, or a folder above it; NULL: none. */
-static const char *argument_of(const struct advice_known *known,
-			       const char *path, bool is_folder,
-			       struct arena *arena)
+/* Argument that is a folder, and this path or above it; NULL: none. */
+static const char *folder_named(struct finder *f, const char *path)
 {
-	const char *const *argv = known->request->argv;
+	const struct strlist *list = named(f);
 	struct stat st;
 
-	for (size_t i = 1; argv[0] && argv[i]; i++) {
-		const char *real =
-			argv[i][0] == '-'
-				? ""
-				: real_of(known, str_of(argv[i]), arena);
-
-		if (stat(real, &st) < 0 || strcmp(real, "/") == 0 ||
-		    S_ISDIR(st.st_mode) != is_folder)
-			continue;
-		if (is_folder ? is_at(real, path) : strcmp(real, path) == 0)
-			return real;
-	}
+	for (size_t i = 0; i < list->n; i++)
+		if (strcmp(list->item[i], "/") != 0 &&
+		    is_at(list->item[i], path) &&
+		    stat(list->item[i], &st) == 0 && S_ISDIR(st.st_mode))
+			return list->item[i];
 	return NULL;
 }
 
-static bool is_meant(const struct advice_known *known, const char *path,
-		     struct arena *arena)
+static bool is_meant(struct finder *f, const char *path)
 {
-	if (gate_is_secret(known->gate, path))
+	if (gate_is_secret(f->known->gate, path))
 		return false;
-	if (is_brief(known))
+	if (is_brief(f->known) || !f->known->is_server)
 		return true;
-	if (!known->is_server)
-		return true;
-	if (strstr(path, "/."))
-		return false;
-	if (argument_of(known, path, false, arena) ||
-	    argument_of(known, path, true, arena))
-		return true;
-	return is_at(path_resolve(".", NULL, arena), path);
+	return !strstr(path, "/.") &&
+	       (list_has(named(f), path) || folder_named(f, path) ||
+		is_at(path_resolve(".", NULL, f->arena), path));
 }
 
 /*
  * Shells begin with the name of the script: "./run: 2: cat: Permission
  * denied". It is granted, and no clue.
  */
-static bool is_own_file(const struct advice_known *known, const char *path,
-			struct arena *arena)
+static bool is_own_file(struct finder *f, const char *path)
 {
 	struct stat st;
 
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-	       (argument_of(known, path, false, arena) ||
-		is_at(known->request->program, path));
+	       (list_has(named(f), path) ||
+		is_at(f->known->request->program, path));
 }
 
 /*
- * Would it let the program change its own code: the folder of its script, or
- * a package that was installed?
+ * Reason why a grant cannot be had: the gate would refuse it, or the program
+ * could change its own code, that of its script or of an installed package.
+ * NULL: it can.
  */
-static bool holds_code(const struct advice_known *known, const char *folder,
-		       struct arena *arena)
+static const char *refusal_of(const struct finder *f, const char *key,
+			      const char *value)
 {
-	struct gate_explained own = {.program = NULL};
-	struct err ignored = ERR_INIT;
+	const struct advice_known *known = f->known;
+	struct gate_policy more = {.profile = NULL};
+	struct gate_request request = *known->request;
+	struct gate_explained own;
+	struct err err = ERR_INIT;
+	bool write = strcmp(key, "write") == 0;
 
-	if (strstr(folder, "/node_modules") || strstr(folder, "/site-packages"))
-		return true;
-	if (gate_explain(known->gate, known->request, arena, &own, &ignored) <
-	    0)
-		return false;
-	return is_at(folder, own.program) ||
-	       (own.script && is_at(folder, own.script));
+	list_add(write ? &more.write : &more.read, f->arena, value);
+	gate_policy_merge(request.policy, &more, f->arena, &more);
+	request.policy = &more;
+	if (gate_explain(known->gate, &request, f->arena, &own, &err) < 0)
+		return arena_printf(f->arena, "cannot be granted: %s", err.msg);
+	if (write &&
+	    (strstr(value, "/node_modules") ||
+	     strstr(value, "/site-packages") || is_at(value, own.program) ||
+	     (own.script && is_at(value, own.script))))
+		return "lies beside the code of the program, which a grant "
+		       "would let it change; let it write elsewhere";
+	return NULL;
 }
 
-static void judge_file(const struct advice_known *known, enum said_kind kind,
-		       struct arena *arena, struct advice_file *f)
+static void judge_file(struct finder *f, enum said_kind kind,
+		       struct refused_file *file)
 {
-	const struct gate_policy *p = known->request->policy;
-	bool is_there = access(f->path, F_OK) == 0;
+	const struct gate_policy *p = f->known->request->policy;
+	bool is_there = access(file->path, F_OK) == 0;
 	/* a file that is not there can only have been made */
-	bool write = kind == SAID_WRITE || path_is_beneath(f->path, &p->read) ||
+	bool write = kind == SAID_WRITE ||
+		     path_is_beneath(file->path, &p->read) ||
 		     (kind == SAID_ACCESS && !is_there);
-	const char *folder;
+	const char *key = write ? "write" : "read", *folder;
 	struct stat st;
 
-	f->value = f->path;
-	/* a folder for writing: programs mostly write more than one file */
-	if (write && (stat(f->path, &st) < 0 || !S_ISDIR(st.st_mode)))
-		f->value = dirname(arena_strdup(arena, f->path));
-	if (path_is_beneath(f->path, &p->write))
-		f->why = "is granted, but its permissions or file system "
-			 "refuse it";
-	else if (write && holds_code(known, f->value, arena))
-		f->why = "lies beside the code of the program, which is never "
-			 "writable; let it write elsewhere";
-	else if (is_meant(known, f->path, arena))
-		f->key = write ? "write" : "read";
-	else
-		f->why = "is not granted";
-	folder = f->key && !write ? argument_of(known, f->path, true, arena)
-				  : NULL;
+	file->value = file->path;
 	/* the folder that the program was told to work on */
-	if (folder && !gate_secrets_in(known->gate, folder, arena))
-		f->value = folder;
+	folder = write ? NULL : folder_named(f, file->path);
+	if (folder && !gate_secrets_in(f->known->gate, folder, f->arena))
+		file->value = folder;
+	/* a folder for writing: programs mostly write more than one file */
+	if (write && (stat(file->path, &st) < 0 || !S_ISDIR(st.st_mode)))
+		file->value = dirname(arena_strdup(f->arena, file->path));
+	if (path_is_beneath(file->path, &p->write))
+		file->why = "is granted, but its permissions or file system "
+			    "refuse it";
+	else if (!is_meant(f, file->path))
+		file->why = "is not granted";
+	else
+		file->why = refusal_of(f, key, file->value);
+	file->key = file->why ? NULL : key;
 }
 
-bool advice_find_file(const struct advice_known *known, struct str said,
-		      struct arena *arena, struct advice_file *ret)
+/* Find the file that words of a failed program name. False: there is none. */
+static bool find_file(struct finder *f, struct refused_file *ret)
 {
-	struct said_refusal r = said_refusal(said);
-	const struct gate_policy *p = known->request->policy;
-	struct advice_file f = {.path = ""};
+	struct said_refusal r = said_refusal(f->known->said);
+	const struct gate_policy *p = f->known->request->policy;
+	struct refused_file file = {.path = ""};
+	bool is_there;
 
 	if (!r.kind || r.kind == SAID_DOWNLOAD)
 		return false;
 	if (r.path.p)
-		f.path = real_of(known, r.path, arena);
-	if (r.kind == SAID_MISSING && f.path[0] == '/' && is_brief(known) &&
-	    access(f.path, F_OK) < 0) {
-		*ret = (struct advice_file){.path = f.path,
-					    .why = "is not there",
-					    .is_absent = true};
+		file.path = real_of(f, r.path);
+	is_there = access(file.path, F_OK) == 0;
+	if (r.kind == SAID_MISSING && file.path[0] == '/' && !is_there &&
+	    is_brief(f->known)) {
+		*ret = (struct refused_file){.path = file.path,
+					     .why = "is not there"};
+		f->is_absent = true;
 		return true;
 	}
 	/* words that look like a path are none, unless its folder is there */
-	if ((r.kind == SAID_ACCESS && is_own_file(known, f.path, arena)) ||
-	    (access(f.path, F_OK) < 0 &&
-	     access(dirname(arena_strdup(arena, f.path)), F_OK) < 0))
-		f.path = "";
+	if ((r.kind == SAID_ACCESS && is_own_file(f, file.path)) ||
+	    (!is_there &&
+	     access(dirname(arena_strdup(f->arena, file.path)), F_OK) < 0))
+		file.path = "";
 	/* a file that does not exist, or is granted, needs no grant */
-	if (r.kind == SAID_MISSING && (!*f.path || access(f.path, F_OK) < 0 ||
-				       path_is_beneath(f.path, &p->read) ||
-				       path_is_beneath(f.path, &p->write)))
+	if (r.kind == SAID_MISSING &&
+	    (!*file.path || !is_there || path_is_beneath(file.path, &p->read) ||
+	     path_is_beneath(file.path, &p->write)))
 		return false;
-	if (*f.path)
-		judge_file(known, r.kind, arena, &f);
-	*ret = f;
+	if (*file.path)
+		judge_file(f, r.kind, &file);
+	*ret = file;
 	return true;
 }
 
@@ -257,10 +296,13 @@ static bool is_replaced(const struct strlist *values)
 	return false;
 }
 
+/* Characters that a shell reads otherwise. */
+static const char shell_marks[] = " \t\n'\"\\$`*?[]{}()<>|&;~#!";
+
 /* Append a word of a command line, quoted where a shell would split it. */
 static void add_word(struct buf *out, const char *s)
 {
-	if (!strpbrk(s, " \t\n'\"\\$`*?[]{}()<>|&;~#!")) {
+	if (!strpbrk(s, shell_marks)) {
 		buf_adds(out, s);
 		return;
 	}
@@ -295,73 +337,41 @@ static const char *setting_of(enum advice_form form, const char *key,
 
 /* ---- refused programs of a shell's command line ---- */
 
-static const char *const bin_dirs[] = {"/usr/local/bin", "/usr/bin", "/bin"};
-
-/* Builtins of shells that are files as well. */
-static const char *const builtins[] = {"echo",	"printf", "test", "[",	 "true",
-				       "false", "pwd",	  "kill", "read"};
-
-static bool is_program(const char *name)
+static bool is_program(const char *name, struct arena *arena)
 {
-	for (size_t i = 0; i < ARRAY_LEN(builtins); i++)
-		if (strcmp(builtins[i], name) == 0)
-			return false;
-	for (size_t i = 0; i < ARRAY_LEN(bin_dirs); i++) {
-		char path[PATH_MAX];
+	static const char *const dirs[] = {"/usr/local/bin", "/usr/bin",
+					   "/bin"};
 
-		if (snprintf(path, sizeof(path), "%s/%s", bin_dirs[i], name) <
-			    (int)sizeof(path) &&
-		    !strchr(name, '/') && access(path, X_OK) == 0)
+	for (size_t i = 0; i < ARRAY_LEN(dirs); i++)
+		if (!strchr(name, '/') &&
+		    access(arena_printf(arena, "%s/%s", dirs[i], name), X_OK) ==
+			    0)
 			return true;
-	}
 	return false;
 }
 
 /* "sh -c gzip" that was refused needs gzip as well. */
-static void add_commands(const struct gate_denial *d,
-			 const struct advice_known *known, struct arena *arena,
+static void add_commands(const struct finder *f, const struct gate_denial *d,
 			 struct strlist *values)
 {
-	const struct gate_verdict *v = known->verdict;
-	size_t n = strlen(d->name);
+	const struct gate_verdict *v = f->known->verdict;
 
-	if (n < 2 || strcmp(d->name + n - 2, "sh") != 0)
-		return;
-	for (size_t i = 0; i < v->n_records; i++) {
+	for (size_t i = 0; str_ends(str_of(d->name), "sh") && i < v->n_records;
+	     i++) {
 		const struct gate_record *r = &v->records[i];
-		struct str line, word;
+		struct strlist words;
 
 		if (!r->unlisted || strcmp(r->path, d->name) != 0 ||
 		    r->args.n < 3 || strcmp(r->args.item[1], "-c") != 0)
 			continue;
-		line = str_of(r->args.item[2]);
-		while ((word = said_program(&line)).p) {
-			const char *name = arena_strndup(arena, word.p, word.n);
-
-			if (is_program(name))
-				list_add_new(values, arena, name);
-		}
+		words = gate_shell_words(str_of(r->args.item[2]), f->arena);
+		for (size_t k = 0; k < words.n; k++)
+			if (is_program(words.item[k], f->arena))
+				list_add_new(values, f->arena, words.item[k]);
 	}
 }
 
 /* ---- pieces ---- */
-
-/* A piece before its setting is written: values of a key, or no key. */
-struct piece {
-	const char *text, *key;
-	struct strlist values;
-};
-
-struct finder {
-	const struct advice_known *known;
-	struct arena *arena;
-	struct piece *piece;
-	size_t n;
-	struct strlist recipes; /* of the programs in `exec` */
-	bool is_refused;
-	bool has_unnamed; /* words of a refusal name no file */
-	bool is_absent;	  /* the file that was asked for */
-};
 
 static struct piece *find_piece(struct finder *f, const char *key)
 {
@@ -478,20 +488,24 @@ static const char *recipe_of(const struct finder *f,
 		       : NULL;
 }
 
+/* Key of the row that a piece advises. */
+static const char *key_of(const struct finder *f, const struct gate_denial *d)
+{
+	return recipe_of(f, d) ? "preset" : d->allow.key;
+}
+
 static void add_value(struct finder *f, const struct gate_denial *d,
 		      struct strlist *values)
 {
 	const char *recipe = recipe_of(f, d);
 
-	if (recipe) {
-		list_add_new(&f->recipes, f->arena, recipe);
-		return;
-	}
 	/* name a host: the whole network is seldom what a person needs */
 	list_add_new(values, f->arena,
-		     is_whole_net(d) ? host_of(f) : d->allow.value);
-	if (is_key(d, "exec"))
-		add_commands(d, f->known, f->arena, values);
+		     recipe	       ? recipe
+		     : is_whole_net(d) ? host_of(f)
+				       : d->allow.value);
+	if (!recipe && is_key(d, "exec"))
+		add_commands(f, d, values);
 }
 
 /* Join the refusals that rows of one key allow; NULL: those without a key. */
@@ -499,14 +513,16 @@ static void add_key(struct finder *f, const char *key)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	const struct gate_verdict *v = f->known->verdict;
+	bool is_toml = f->known->form == ADVICE_TOML;
 	struct strlist values = {NULL, 0};
 	size_t n = 0;
 
 	for (size_t i = 0; i < v->n_denials; i++) {
 		const struct gate_denial *d = &v->denials[i];
+		const char *its = key_of(f, d);
 
-		if (!is_worth_a_line(d, f->known) ||
-		    (key ? !is_key(d, key) : d->allow.key != NULL))
+		if (!is_worth_a_line(d, f->known) || !its != !key ||
+		    (key && strcmp(its, key) != 0))
 			continue;
 		f->is_refused |= counts(d);
 		if (n++ < ROWS_SHOWN) {
@@ -522,48 +538,53 @@ static void add_key(struct finder *f, const char *key)
 		buf_addf(&text, "; and %zu more", n - ROWS_SHOWN);
 	buf_adds(&text, reason_of(key));
 	if (list_has(&values, no_host))
-		buf_adds(&text, f->known->form == ADVICE_OPTION
-					? "; name the host that it needs in "
-					  "place of HOST"
-					: "; name the host that it needs: "
-					  "sandbox.net = [\"HOST\"]");
+		buf_addf(&text, "; name the host that it needs%s",
+			 is_toml ? ": sandbox.net = [\"HOST\"]"
+				 : " in place of HOST");
 	/* a line with a gap is none to paste */
-	if (values.n == 1 && f->known->form == ADVICE_TOML &&
-	    strcmp(values.item[0], no_host) == 0)
+	if (is_toml && values.n == 1 && list_has(&values, no_host))
 		key = NULL;
-	if (key && !values.n)
-		add_piece(f, arena_strdup(f->arena, buf_cstr(&text)), "preset",
-			  &f->recipes);
-	else
-		add_piece(f, arena_strdup(f->arena, buf_cstr(&text)), key,
-			  &values);
-	if (key && values.n && f->recipes.n)
-		add_piece(f, "some of these programs have a recipe", "preset",
-			  &f->recipes);
-	f->recipes.n = 0;
-}
-
-static bool is_earlier(const struct gate_verdict *v, size_t i)
-{
-	for (size_t k = 0; k < i; k++)
-		if (is_key(&v->denials[k], v->denials[i].allow.key))
-			return true;
-	return false;
+	add_piece(f, arena_strdup(f->arena, buf_cstr(&text)), key, &values);
 }
 
 static void add_denials(struct finder *f)
 {
-	const struct gate_verdict *v = f->known->verdict;
-
 	/* rules of a person's own have no key */
-	add_key(f, NULL);
-	add_key(f, "exec");
-	add_key(f, "net");
-	for (size_t i = 0; i < v->n_denials; i++)
-		if (v->denials[i].allow.key &&
-		    !is_key(&v->denials[i], "exec") &&
-		    !is_key(&v->denials[i], "net") && !is_earlier(v, i))
-			add_key(f, v->denials[i].allow.key);
+	static const char *const keys[] = {NULL,  "exec", "preset",
+					   "net", "unix", "syscalls"};
+
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		add_key(f, keys[i]);
+}
+
+static void add_file(struct finder *f)
+{
+	const struct advice_known *known = f->known;
+	struct refused_file file;
+	bool is_refused;
+
+	if (!known->gate || (!known->failed && known->is_server) ||
+	    !find_file(f, &file))
+		return;
+	/* words of one that succeeded count where we may do it ourselves */
+	is_refused =
+		*file.path && file.key &&
+		(known->failed ||
+		 access(file.value,
+			strcmp(file.key, "write") == 0 ? W_OK : R_OK) == 0);
+	f->is_refused |= is_refused;
+	f->has_unnamed = known->failed && !*file.path;
+	if (is_refused)
+		add_piece(f,
+			  arena_printf(f->arena,
+				       "denied: %s %s, which lies in no folder "
+				       "granted for it",
+				       file.key, file.path),
+			  file.key, &(struct strlist){&file.value, 1});
+	else if (known->failed && *file.path)
+		add_piece(f,
+			  arena_printf(f->arena, "%s %s", file.path, file.why),
+			  NULL, NULL);
 }
 
 /* Services that are down: no fault of the policy, and no row helps. */
@@ -574,75 +595,6 @@ static void add_unreached(struct finder *f)
 	for (size_t i = 0; i < names->n; i++)
 		add_piece(f, arena_strdup(f->arena, names->item[i]), NULL,
 			  NULL);
-}
-
-/* Words of a program that succeeded count where we may do what it could not. */
-static bool is_refused(const struct advice_known *known,
-		       const struct advice_file *file)
-{
-	if (!*file->path || !file->key)
-		return false;
-	return known->failed ||
-	       access(file->value,
-		      strcmp(file->key, "write") == 0 ? W_OK : R_OK) == 0;
-}
-
-static void add_file(struct finder *f)
-{
-	const struct advice_known *known = f->known;
-	struct advice_file file;
-
-	if (!known->gate || (!known->failed && known->is_server) ||
-	    !advice_find_file(known, known->said, f->arena, &file))
-		return;
-	f->is_absent = file.is_absent;
-	f->is_refused |= is_refused(known, &file);
-	if (!known->failed && !is_refused(known, &file))
-		return;
-	if (!*file.path) {
-		f->has_unnamed = known->failed;
-		return;
-	}
-	if (!file.key) {
-		add_piece(f,
-			  arena_printf(f->arena, "%s %s", file.path, file.why),
-			  NULL, NULL);
-		return;
-	}
-	add_piece(f,
-		  arena_printf(f->arena,
-			       "denied: %s %s, which lies in no folder "
-			       "granted for it",
-			       file.key, file.path),
-		  file.key, &(struct strlist){&file.value, 1});
-}
-
-/*
- * Name a service of this machine that a URL among the arguments leads to. In a
- * network of its own a program finds nobody at that address, as if the service
- * were down.
- */
-static void add_service(struct finder *f)
-{
-	const struct gate_request *r = f->known->request;
-	const struct strlist *net = r && r->policy ? &r->policy->net : NULL;
-	const char *host;
-
-	if (!f->known->failed || !net || !net->n || find_piece(f, "net") ||
-	    gate_net_is_word(net->item[0]))
-		return;
-	host = host_of(f);
-	if (strncmp(host, "127.0.0.1:", 10) != 0 || list_has(net, host) ||
-	    list_has(net, strchr(host, ':')) ||
-	    list_has(net,
-		     arena_printf(f->arena, "localhost%s", strchr(host, ':'))))
-		return;
-	add_piece(f,
-		  arena_printf(f->arena,
-			       "%s is a service of this machine "
-			       "that no row of net names",
-			       host),
-		  "net", &(struct strlist){&host, 1});
 }
 
 /* Files that a refused program would have read next. */
@@ -656,13 +608,13 @@ static void add_arguments(struct finder *f)
 		const struct gate_record *r = &v->records[i];
 
 		for (size_t k = 1; r->unlisted && k < r->args.n; k++) {
-			struct advice_file file = {.path = r->args.item[k]};
+			struct refused_file file = {.path = r->args.item[k]};
 			struct stat st;
 
 			if (file.path[0] != '/' || stat(file.path, &st) < 0 ||
 			    !S_ISREG(st.st_mode) || access(file.path, R_OK) < 0)
 				continue;
-			judge_file(known, SAID_MISSING, f->arena, &file);
+			judge_file(f, SAID_MISSING, &file);
 			if (file.key && strcmp(file.key, "read") == 0)
 				list_add_new(&values, f->arena, file.path);
 		}
@@ -704,7 +656,7 @@ static void add_named(struct finder *f, struct named *n, const char *word)
 	if (!parent.n || (is_there && !S_ISDIR(st.st_mode)))
 		return;
 	path = arena_strndup(f->arena, parent.p, parent.n);
-	real = real_of(f->known, parent, f->arena);
+	real = real_of(f, parent);
 	if (stat(real, &st) < 0 || !S_ISDIR(st.st_mode) ||
 	    strcmp(real, n->folder) == 0 || !is_at(n->folder, real) ||
 	    gate_is_secret(f->known->gate, real) ||
@@ -777,24 +729,12 @@ static void add_dropped(struct finder *f)
 		   names);
 }
 
-/* Is this file an argument? Its absence is the fault of a caller. */
-static bool is_argument(const struct advice_known *known, const char *path,
-			struct arena *arena)
-{
-	const char *const *argv = known->request->argv;
-	size_t i = 1;
-
-	while (argv[0] && argv[i] &&
-	       strcmp(real_of(known, str_of(argv[i]), arena), path) != 0)
-		i++;
-	return argv[0] && argv[i];
-}
-
 /*
  * Do the words of a failed program miss a file or a module that no piece is
- * about? One that is missing from a granted folder is missing outside as well.
+ * about? One that is missing from a granted folder is missing outside as well,
+ * and one that an argument names is the fault of the caller.
  */
-static bool lacks_file(const struct finder *f)
+static bool lacks_file(struct finder *f)
 {
 	const struct advice_known *known = f->known;
 	struct said_refusal r = said_refusal(known->said);
@@ -804,8 +744,8 @@ static bool lacks_file(const struct finder *f)
 		return false;
 	if (!r.path.p)
 		return true;
-	path = real_of(known, r.path, f->arena);
-	return !is_argument(known, path, f->arena) &&
+	path = real_of(f, r.path);
+	return !list_has(named(f), path) &&
 	       !path_is_beneath(path, &known->request->policy->read) &&
 	       !path_is_beneath(path, &known->request->policy->write);
 }
@@ -814,14 +754,15 @@ static bool lacks_file(const struct finder *f)
 static void add_trace(struct finder *f)
 {
 	const struct gate_verdict *v = f->known->verdict;
-	size_t n = f->n - (v ? v->unreached.n : 0);
+	size_t n_unreached = v ? v->unreached.n : 0;
 
 	if (f->has_unnamed && !f->n)
 		add_piece(f,
 			  "the program says that it was refused a file, and "
 			  "does not name it",
 			  NULL, NULL);
-	if (f->known->trace && !f->is_absent && (n || lacks_file(f)))
+	if (f->known->trace && !f->is_absent &&
+	    (f->n > n_unreached || lacks_file(f)))
 		add_piece(f, advice_trace(f->known->trace, f->arena), NULL,
 			  NULL);
 }
@@ -858,7 +799,6 @@ struct advice_list advice_find(const struct advice_known *known,
 		add_denials(&f);
 	if (known->verdict)
 		add_unreached(&f);
-	add_service(&f);
 	add_file(&f);
 	if (known->verdict && known->gate && !known->is_server)
 		add_arguments(&f);
@@ -899,7 +839,7 @@ const char *advice_command(const struct gate_request *request,
 		const char *word = request->argv[i];
 
 		if (i && (out.n - from + strlen(word) > COMMAND_BYTES ||
-			  strpbrk(word, " \t\n'\"\\$`*?[]{}()<>|&;~#!"))) {
+			  strpbrk(word, shell_marks))) {
 			buf_adds(&out, " …");
 			break;
 		}

@@ -68,19 +68,6 @@ struct advice_list advice_find(const struct advice_known *known,
 /* The piece in one line: "denied: …; to allow it: --net HOST". */
 const char *advice_line(const struct advice *a, struct arena *arena) MUST_USE;
 
-/* A file that was refused, and the key that grants it. */
-struct advice_file {
-	const char *path;  /* resolved; "": the words name none */
-	const char *key;   /* "read", "write"; NULL: no grant is advised */
-	const char *value; /* the path, or the folder to write in */
-	const char *why;   /* without a key: the reason, behind the path */
-	bool is_absent;	   /* not there either; `matins brief` cannot tell */
-};
-
-/* Find the file that words of a failed program name. False: there is none. */
-bool advice_find_file(const struct advice_known *known, struct str said,
-		      struct arena *arena, struct advice_file *ret) MUST_USE;
-
 /* Write "matins trace -- " and the words of a command, as far as a line
    goes. */
 const char *advice_command(const struct gate_request *request,

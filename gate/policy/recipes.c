@@ -4,6 +4,7 @@
 #include "core/base/limits.h"
 #include "gate/gate.h"
 #include "gate/policy/programs.h"
+#include "gate/policy/shell_words.h"
 
 const struct recipe RECIPES[] = {
 #define RECIPE(name, programs, subcommands, finds, markers, at, made, exec, \
@@ -131,4 +132,9 @@ const char *gate_recipe_of(const char *program)
 				return r->name;
 	}
 	return NULL;
+}
+
+struct strlist gate_shell_words(struct str text, struct arena *arena)
+{
+	return shell_words(text, arena);
 }

@@ -423,7 +423,7 @@ for tool in todo deadlines; do
 		'(or not there|may not be read); grant it:.*read = \["/.*/lists/todo.txt"\]'
 	if grep -q 'or not there' "$out"; then
 		err_like "$tool: call says that it is there" \
-			'for .*/lists/todo.txt: --read'
+			'read .*/lists/todo.txt, .*to allow it: --read /.*/lists/todo.txt$'
 		inside file=~/lists/gone.txt
 		err_unlike "$tool: and not so of one that is not" 'gone.txt: --read'
 	fi

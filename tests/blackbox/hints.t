@@ -64,19 +64,22 @@ touch data/file elsewhere/file .hidden/file
 chmod 666 data/file elsewhere/file .hidden/file
 python=(-- "$PYTHON" server.py)
 
-# hints N: how many lines of the last run speak of the sandbox
+# hints N: how many lines of the last run lead to a trace; none does without
+# one that says what was refused
 hints() {
-	is "$1" "$(grep -c 'the sandbox allows' "$err")" "$2"
+	is "$1" "$(grep -c 'to find everything that it needs' "$err")" "$2"
 }
 
 # ---- what the sandbox keeps from a server ----
 
 run_matins call t --read . "${python[@]}" write "$T/data/file"
 exit_is "a refused write: exit status 2" 2
-err_like "a refused write: what was granted" \
-	"the sandbox allows: read $T, write nothing more"
+err_like "a refused write: what was refused" \
+	"denied: write $T/data/file, which lies in no folder granted for it"
 err_like "a refused write: what to grant" \
-	"for $T/data/file: --write $T/data; to find everything that it needs: matins trace ROUTINE STEP"
+	"$T/data/file, .*to allow it: --write $T/data\$"
+err_like "a refused write: what finds the rest" \
+	"to find everything that it needs: matins trace ROUTINE STEP"
 hints "a refused write: one line" 1
 run_matins call t --read . --write data "${python[@]}" write "$T/data/file"
 exit_is "its twin, granted: exit status 2" 2
@@ -95,12 +98,13 @@ hints "a file that is missing for all: no hint" 0
 run_matins call t --read server.py "${python[@]}" error data/file
 exit_is "an error of the protocol: exit status 1" 1
 run_matins call t --read . "${python[@]}" error "$T/data/file"
-err_like "an error of the protocol: a hint" "for $T/data/file: --write"
+err_like "an error of the protocol: a hint" \
+	"$T/data/file, .*to allow it: --write $T/data\$"
 
 # Words are no paths, and a program does not get its own code to write.
 run_matins call t --read . "${python[@]}" say "code: 'EPERM', syscall: 'open'"
 hints "a word of a message: one line" 1
-err_unlike "a word of a message is no path" 'EPERM: --|for .*EPERM|for .*open'
+err_unlike "a word of a message is no path" 'EPERM|to allow it'
 run_matins call t --read . "${python[@]}" say "EACCES /tools/call"
 err_unlike "a path without its folder gives no hint" 'tools/call'
 mkdir -p dist node_modules/p/cache
@@ -127,7 +131,8 @@ cd elsewhere || exit 1
 run_matins tools -- "$PYTHON" server.py start "$T/data/"
 exit_is "a start that fails: exit status 1" 1
 err_like "a start that fails: a trace is offered" \
-	"for $T/data: --read $T/data; .*matins trace -- "
+	"read $T/data, .*to allow it: --read $T/data\$"
+err_like "a start that fails: with its command" ': matins trace -- '
 hints "a start that fails: one line" 1
 cd "$T" || exit 1
 
@@ -136,7 +141,7 @@ chmod 755 script
 run_matins tools --preset none -- ./script
 hints "a script that starts what it may not: one line" 1
 err_like "a script that starts what it may not: no path is guessed" \
-	'to grant more: --read PATH, --write PATH, --exec PROGRAM; '
+	'refused a file, and does not name it|to allow it: --exec ls$'
 
 printf '%s\n' '{"tool":"t"}' '{"tool":"t"}' >two.jsonl
 run_matins call --batch two.jsonl --read . "${python[@]}" write "$T/data/file"

@@ -404,7 +404,7 @@ json_is "one that is granted is read" step_results[3].state ok \
 	step_results[3].output '~1 open'
 run_matins call todo file="$HOME/todo.md" -- matins brief
 exit_is "a call: an error, too" 2
-err_like "with the option" "for $HOME/todo\.md: --read $HOME/todo\.md"
+err_like "with the option" "read $HOME/todo\.md, .*to allow it: --read $HOME/todo\.md\$"
 run_matins call todo file="$HOME/none.md" -- matins brief
 err_like "and what is not there is told apart" "$HOME/none\.md is not there\$"
 

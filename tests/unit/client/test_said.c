@@ -129,6 +129,10 @@ TEST(said_lines, lines_without_a_cause, are_left_out)
 	ends("a\nb\nc\nd\n\n", "a|b|c|d");
 	ends("tar (child): /x: Cannot open\n\na\nb\nc\nd\ne\n",
 	     "tar (child): /x: Cannot open|c|d|e");
+	ends("tar: notes: ENOENT\na\ntar (child): /x: ENOENT\nb\nc\nd\n",
+	     "tar: notes: ENOENT|tar (child): /x: ENOENT|c|d");
+	ends("0\nENOENT 1\nENOENT 2\nENOENT 3\nENOENT 4\nd\n",
+	     "0|ENOENT 1|ENOENT 2|d");
 	ends("npm error code ENOENT\nnpm error no such file\n"
 	     "npm error A complete log of this run can be found in: "
 	     "/h/.npm/_logs/x-debug-0.log\n",
@@ -143,19 +147,6 @@ TEST(said_lines, lines_without_a_cause, are_left_out)
 	ends("Traceback (most recent call last):\n  File \"x\", line 1\n"
 	     "    open(x)\nPermissionError: '/x'\n",
 	     "PermissionError: '/x'");
-}
-
-/* ---- programs ---- */
-
-static void runs(const char *text, const char *programs)
-{
-	struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	struct str line = str_of(text), word;
-
-	while ((word = said_program(&line)).p)
-		buf_addf(&out, "%s%.*s", out.n ? " " : "", STR_ARG(word));
-	assert_string_equal(buf_cstr(&out), programs);
-	buf_release(&out);
 }
 
 TEST(said_refusal, long_text, is_looked_at_up_to_a_bound)
@@ -178,18 +169,4 @@ TEST(said_refusal, long_text, is_looked_at_up_to_a_bound)
 	buf_adds(&text, sign);
 	assert_int_equal(said_refusal(buf_str(&text)).kind, SAID_NOTHING);
 	buf_release(&text);
-}
-
-TEST(said_program, command_lines, are_taken_apart)
-{
-	runs("", "");
-	runs("gzip", "gzip");
-	runs("gzip -9 file", "gzip");
-	runs("A=1 B=2 cc -c x.c && ld -o x", "cc ld");
-	runs("echo $(date) $(cat ~/a.md)|sort;wc", "echo date cat sort wc");
-	runs("if test -f x; then rm x; fi", "test rm fi");
-	runs("\"a\" c", "a");
-	runs("$X y", "");
-	runs("`uname`", "uname");
-	runs("-x", "");
 }
