@@ -115,6 +115,13 @@ services() {
 	json_file_is "$who: which is no refusal of the gate" "$W/report" \
 		"denials[kind=net]" absent unreached "#1" \
 		unreached[0] "127.0.0.1:9: connection refused"
+	at_level landlock-abi=9
+	client "--net 127.0.0.1:9" get 127.0.0.1 9
+	out_is "$who: a reset where the kernel keeps the sockets" \
+		"127.0.0.1 9 reset"
+	json_file_is "$who: which is said as well" "$W/report" \
+		denials "#0" unreached[0] "127.0.0.1:9: connection refused"
+	at_level
 	client "--net 127.0.0.1:8443" get 127.0.0.1 8443
 	out_is "$who: one that is there answers" \
 		"127.0.0.1 8443 HTTP/1.1 200 OK"

@@ -107,6 +107,8 @@ host_sockets() {
 	none_came
 	gate "${where[@]}" --report "$W/report" -- "${PROBE%/*}/sockets" to \
 		"$shared/host.sock"
+	# the kernel refuses without a word
+	! grep -Eq 'Landlock ABI (9|[1-9][0-9])' "$W/report" || return
 	json_file_is "$who: it is named with the row that allows it ($level)" \
 		"$W/report" "denials[kind=unix].name" "unix:$shared/host.sock" \
 		"denials[kind=unix].allow" \
@@ -212,6 +214,47 @@ lesser_machines() {
 	at_level
 }
 
+# asked NAME TEXT [OPTIONS...]: the rules for sockets that a kernel with
+# Landlock ABI 9 is asked for, beside which it keeps all others shut
+asked() {
+	local name=$1 text=$2
+
+	shift 2
+	: >"$W/asked"
+	HIDE_ASKED=$W/asked gate "${where[@]}" "$@" -- true
+	is "$who: $name ($level)" "$(sort -u "$W/asked")" "$text"
+}
+
+# Where Landlock keeps the sockets, nothing comes to the gate. Before ABI 9 a
+# kernel cannot hold what it is asked for, and it shows what that is.
+newer_machine() {
+	level=landlock-abi=9
+	at_level "$level"
+	each ok "a pair" -- pair
+	each blocked "no pair with none" --unix none -- pair
+	each ok "an own server in a writable grant" -- own "$shared"
+	each ok "an own server in /tmp" -- own /tmp
+	each ok "a full server makes wait" -- full "$shared"
+	each ok "connections at once" -- many "$shared" 60
+	each ok "abstract names in an own network" --net loopback -- abstract @x
+	each blocked "abstract names of the host" -- to "@$T-$who"
+	each ok "one that is granted" --unix "$out_of/docker.sock" -- \
+		to "$out_of/docker.sock"
+	each ok "own sockets beside a network" --net all -- own "$shared"
+	HIDE_ASKED=$W/asked gate -- true
+	if [[ -s $W/asked ]]; then
+		asked "sockets are kept" "handled 0x1ffff"
+		asked "and opened by no other grant" "handled 0x1ffff" \
+			--read "$out_of" --write "$out_of" --net all
+		asked "but by their own" \
+			"handled 0x1ffff"$'\n'"rule 0x10000 $out_of/docker.sock" \
+			--unix "$out_of/docker.sock"
+	else
+		host_sockets
+	fi
+	at_level
+}
+
 # Programs as people use them, where they are installed.
 real_programs() {
 	local agent=$T/agent-$who
@@ -299,6 +342,7 @@ all_of_it() {
 	private_places
 	races
 	lesser_machines
+	newer_machine
 	level=
 	real_programs
 	restarts

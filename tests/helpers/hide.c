@@ -7,7 +7,12 @@
  * By a system-call filter that answers as an older or a more restricted
  * kernel would. The program's own filters stack with it. `landlock-abi=N` is
  * a number that no filter can answer, so the program itself is traced for
- * that one call; to its children Landlock is not there.
+ * that one call; to its children Landlock is not there. With an N that this
+ * kernel does not have, rights of files that it lacks are taken and not held:
+ * what was asked for is written to the file that $HIDE_ASKED names,
+ *
+ *	handled 0x1ffff
+ *	rule 0x10000 /run/x.sock
  *
  * `sysctl` needs root: it is a mount namespace with a read-only /proc/sys.
  * `domain` is an outer Landlock sandbox, in which no mount can be changed.
@@ -297,6 +302,107 @@ static void answer(pid_t pid, long value)
 		die("registers");
 }
 
+/* ---- a newer Landlock ---- */
+
+/* Rights of files that the hidden kernel has and this one lacks. */
+static uint64_t lacking;
+
+static void find_lacking(int abi)
+{
+	uint64_t wanted[3], has[3];
+	long real = syscall(NR_LANDLOCK_CREATE_RULESET, NULL, 0, 1);
+
+	known(abi, wanted);
+	known(real < 0 ? 0 : (int)real, has);
+	lacking = real > 0 ? wanted[0] & ~has[0] : 0;
+}
+
+static void note(const char *what, uint64_t rights, const char *path)
+{
+	const char *to = getenv("HIDE_ASKED");
+	FILE *f = to ? fopen(to, "ae") : NULL;
+
+	if (!f)
+		return;
+	fprintf(f, "%s %#llx%s%s\n", what, (unsigned long long)rights,
+		*path ? " " : "", path);
+	fclose(f);
+}
+
+static void poke(pid_t pid, uint64_t at, uint64_t value)
+{
+	if (ptrace(PTRACE_POKEDATA, pid, (void *)(uintptr_t)at,
+		   (void *)(uintptr_t)value) < 0)
+		die("memory");
+}
+
+/* Go on to the next begin or end of a call. */
+static void next_call(pid_t pid)
+{
+	int status = 0, sig = 0;
+
+	do {
+		ptrace(PTRACE_SYSCALL, pid, NULL, (long)sig);
+		if (waitpid(pid, &status, __WALL) < 0 || !WIFSTOPPED(status))
+			die("the program ended among its rules");
+		sig = status >> 16 ? 0 : WSTOPSIG(status);
+	} while (sig != (SIGTRAP | 0x80));
+}
+
+/* The call that begins, without the rights at this place of its memory. */
+static void call_without(pid_t pid, uint64_t at, uint64_t rights)
+{
+	poke(pid, at, rights & ~lacking);
+	next_call(pid);
+	poke(pid, at, rights);
+}
+
+/* A rule that comes behind the ruleset; 0: another call. */
+static int take_rule(pid_t pid)
+{
+	struct __ptrace_syscall_info s;
+	const uint64_t *a = (const void *)s.entry.args;
+	char link[64], path[4096] = "";
+	uint64_t rights = 0, fd = 0;
+	ssize_t n;
+
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(s), &s) < 0)
+		die("system call");
+	if (s.entry.nr != NR_LANDLOCK_ADD_RULE)
+		return 0;
+	if (a[1] != 1 || peek(pid, a[2], &rights) < 0 || !(rights & lacking)) {
+		next_call(pid);
+		return 1;
+	}
+	peek(pid, a[2] + 8, &fd);
+	snprintf(link, sizeof(link), "/proc/%d/fd/%d", pid, (int)fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	path[n < 0 ? 0 : n] = '\0';
+	note("rule", rights, path);
+	if (rights & ~lacking) {
+		call_without(pid, a[2], rights);
+	} else {
+		/* the kernel takes no rule without rights */
+		answer(pid, 0);
+		next_call(pid);
+	}
+	return 1;
+}
+
+/* The ruleset that is being made, and the rules that come right behind it. */
+static void make_newer(pid_t pid, uint64_t at)
+{
+	uint64_t handled = 0;
+
+	if (peek(pid, at, &handled) < 0 || !(handled & lacking))
+		return;
+	note("handled", handled, "");
+	call_without(pid, at, handled);
+	do
+		next_call(pid);
+	while (take_rule(pid));
+}
+
 static void at_call(pid_t pid, int abi)
 {
 	struct __ptrace_syscall_info s;
@@ -307,6 +413,8 @@ static void at_call(pid_t pid, int abi)
 	value = judge(pid, &s, abi);
 	if (value)
 		answer(pid, value);
+	else if (lacking && !s.seccomp.args[2])
+		make_newer(pid, s.seccomp.args[0]);
 }
 
 static void go_on(pid_t pid, int status, int abi)
@@ -391,7 +499,8 @@ static int run_traced(struct hidden *h, char **argv)
 	}
 	close(ready[0]);
 	if (ptrace(PTRACE_SEIZE, pid, NULL,
-		   PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL) < 0)
+		   PTRACE_O_TRACESECCOMP | PTRACE_O_TRACESYSGOOD |
+			   PTRACE_O_EXITKILL) < 0)
 		die("trace");
 	close(ready[1]);
 	return trace(pid, h->abi);
@@ -479,6 +588,7 @@ int main(int argc, char **argv)
 	}
 	if (h.n == EMPTY)
 		execute(argv + i + 1);
+	find_lacking(h.abi);
 	if (h.abi)
 		return run_traced(&h, argv + i + 1);
 	install(&h);
