@@ -31,17 +31,6 @@ void account_forget_tokens(struct account *a)
 	a->expires_s = 0;
 }
 
-void account_forget_client(struct account *a)
-{
-	account_forget_tokens(a);
-	account_set(&a->client_id, NULL);
-	account_set(&a->client_secret, NULL);
-	account_set(&a->method, NULL);
-	account_set(&a->redirect_uri, NULL);
-	a->secret_expires_s = 0;
-	a->is_registered = false;
-}
-
 static int read_object(struct store *s, const struct store_name *name,
 		       struct arena *arena, struct json **ret, struct err *err)
 {

@@ -61,9 +61,8 @@ struct account {
 void account_set(char **field, const char *value);
 /* Wipes; empty and usable again. */
 void account_release(struct account *a);
-/* Forget the tokens, keep the client; or the client with them. */
+/* Forget the tokens, keep the client. */
 void account_forget_tokens(struct account *a);
-void account_forget_client(struct account *a);
 
 /*
  * issuer   NULL: the present one

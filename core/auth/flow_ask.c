@@ -86,10 +86,27 @@ static bool note_range(void *arg, UNUSED struct str host,
 
 static void on_answer(void *arg, const struct http_fetched *a);
 
+/* Addresses that a connection to such a URL may have. */
+static struct reach reach_of(const struct guard *g, const struct url *u,
+			     enum guard_origin origin)
+{
+	const enum address_class *range =
+		g->is_probed ? &g->probed : g->context->server_range;
+	struct reach r = reach_of_user();
+
+	if (origin == GUARD_SERVER) {
+		r = reach_of_server(range ? *range : ADDRESS_PUBLIC);
+		r.private |= g->options->allow_private;
+		r.loopback |= g->options->allow_private;
+	}
+	r.is_loopback_only = !u->is_tls;
+	return r;
+}
+
 static void send_request(struct flow *f, struct str content)
 {
 	struct flow_request *r = &f->request;
-	struct reach reach = guard_reach(&f->guard, &r->url, r->origin);
+	struct reach reach = reach_of(&f->guard, &r->url, r->origin);
 
 	if (f->step == FLOW_PROBE) {
 		reach.allows = note_range;

@@ -585,12 +585,24 @@ static void take_client(struct flow *f, const char *id, const char *secret,
 		flow_note_secret(f, str_of(secret));
 }
 
+/* Forget the client, and its tokens with it. */
+static void forget_client(struct account *a)
+{
+	account_forget_tokens(a);
+	account_set(&a->client_id, NULL);
+	account_set(&a->client_secret, NULL);
+	account_set(&a->method, NULL);
+	account_set(&a->redirect_uri, NULL);
+	a->secret_expires_s = 0;
+	a->is_registered = false;
+}
+
 static void note_client(struct flow *f)
 {
 	struct account *a = f->account;
 
 	if (!a->client_id || strcmp(a->client_id, f->client.id) != 0)
-		account_forget_client(a);
+		forget_client(a);
 	account_set(&a->issuer, f->server.issuer);
 	account_set(&a->resource, f->resource);
 	account_set(&a->token_endpoint, f->server.token);
@@ -686,7 +698,7 @@ static enum flow_verdict take_registration(struct flow *f,
 	if (answer_client(a->status, a->body, &f->arena, &c, err) < 0)
 		return FLOW_FAILED;
 	take_client(f, c.id, c.secret, c.method);
-	account_forget_client(f->account);
+	forget_client(f->account);
 	note_client(f);
 	f->account->is_registered = true;
 	f->account->secret_expires_s = c.secret_expires_s;
@@ -1034,7 +1046,7 @@ static enum flow_verdict refuse_refresh(struct flow *f,
 					const struct answer_token *t)
 {
 	if (!strcmp(t->error, "invalid_client") && f->account->is_registered)
-		account_forget_client(f->account);
+		forget_client(f->account);
 	else if (!strcmp(t->error, "invalid_grant"))
 		account_forget_tokens(f->account);
 	else if (f->start.kind == FLOW_KIND_REFRESH)
@@ -1072,7 +1084,7 @@ static enum flow_verdict got_token(struct flow *f, const struct http_fetched *a,
 	if (strcmp(t.error, "invalid_client") != 0 ||
 	    !f->account->is_registered || f->has_registered)
 		return FLOW_FAILED;
-	account_forget_client(f->account);
+	forget_client(f->account);
 	f->has_registered = true;
 	f->redirect_uri = NULL;
 	return FLOW_NOT;

@@ -79,22 +79,6 @@ int guard_credential(const struct guard *g, const char *issuer, struct err *err)
 		       said, what, said);
 }
 
-struct reach guard_reach(const struct guard *g, const struct url *u,
-			 enum guard_origin origin)
-{
-	const enum address_class *range =
-		g->is_probed ? &g->probed : g->context->server_range;
-	struct reach r = reach_of_user();
-
-	if (origin == GUARD_SERVER) {
-		r = reach_of_server(range ? *range : ADDRESS_PUBLIC);
-		r.private |= g->options->allow_private;
-		r.loopback |= g->options->allow_private;
-	}
-	r.is_loopback_only = !u->is_tls;
-	return r;
-}
-
 int guard_person(const struct auth_context *c, const struct auth_options *o,
 		 struct err *err)
 {

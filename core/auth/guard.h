@@ -62,8 +62,5 @@ int guard_credential(const struct guard *g, const char *issuer, struct err *err)
 /* errors  ERR_CREDENTIAL  a person is needed and there is none; what to do */
 int guard_person(const struct auth_context *c, const struct auth_options *o,
 		 struct err *err) MUST_USE;
-/* For the connection to such a URL; `g` must outlive it. */
-struct reach guard_reach(const struct guard *g, const struct url *u,
-			 enum guard_origin origin) MUST_USE;
 
 #endif

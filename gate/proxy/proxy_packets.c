@@ -114,7 +114,7 @@ static void send_back(int fd, struct packet *p, const struct buf *answer)
 
 /* ---- questions ---- */
 
-void packets_answer(int fd, struct proxy_known *known)
+static void answer_questions(int fd, struct proxy_known *known)
 {
 	AUTO(buf_release) struct buf answer = BUF_INIT(DNS_ANSWER_BYTES);
 	struct packet p;
@@ -181,7 +181,7 @@ static uint16_t port_of(const struct packet *p)
 			  (uint8_t)p->bytes[head + 3]);
 }
 
-void packets_judge(int fd, struct proxy_known *known)
+static void judge_packets(int fd, struct proxy_known *known)
 {
 	struct endpoint_target t;
 	struct packet p;
@@ -199,4 +199,12 @@ void packets_judge(int fd, struct proxy_known *known)
 		    port != PROXY_PORT_DNS)
 			proxy_deny(known, &t, PROXY_UNLISTED);
 	}
+}
+
+void packets_serve(int fd, int type, struct proxy_known *known)
+{
+	if (type == SOCK_RAW)
+		judge_packets(fd, known);
+	else
+		answer_questions(fd, known);
 }

@@ -20,9 +20,10 @@
  * errors  ERR_SYS
  */
 int packets_prepare(int fd, int type, bool is_v6, struct err *err) MUST_USE;
-/* Answer the questions that wait, at most some hundred; never waits. */
-void packets_answer(int fd, struct proxy_known *known);
-/* Name the refused ones of the connections that were tried; never waits. */
-void packets_judge(int fd, struct proxy_known *known);
+/*
+ * Answer the questions that wait, or name the refused ones of the connections
+ * that were tried; some hundred at most, and never waits. Types as above.
+ */
+void packets_serve(int fd, int type, struct proxy_known *known);
 
 #endif

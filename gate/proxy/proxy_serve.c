@@ -694,10 +694,8 @@ static void serve_socket(struct loop *l, size_t i)
 
 	if (l->served->type[i] == SOCK_STREAM)
 		accept_from(l, fd);
-	else if (l->served->type[i] == SOCK_RAW)
-		packets_judge(fd, l->known);
 	else
-		packets_answer(fd, l->known);
+		packets_serve(fd, l->served->type[i], l->known);
 }
 
 /* ---- the wait ---- */
