@@ -117,20 +117,14 @@ int recipes_check(const struct strlist *names, struct err *err)
 
 const char *gate_recipe_of(const char *program)
 {
-	static const char *const chains[] = {"build", "cc"};
+	static const char chains[] = "build cc";
 	const char *slash = strrchr(program, '/');
 	struct str name = str_of(slash ? slash + 1 : program);
 
-	for (const struct recipe *r = RECIPES; r->name; r++) {
-		struct str rest = str_of(r->programs);
-
-		if (strcmp(r->name, chains[0]) != 0 &&
-		    strcmp(r->name, chains[1]) != 0)
-			continue;
-		while (rest.n)
-			if (str_eq(str_cut(&rest, ' '), name))
-				return r->name;
-	}
+	for (const struct recipe *r = RECIPES; r->name; r++)
+		if (str_has_word(chains, str_of(r->name)) &&
+		    str_has_word(r->programs, name))
+			return r->name;
 	return NULL;
 }
 
