@@ -171,27 +171,12 @@ is "a port of this machine is taken from the URL" "$(lines)" \
 
 # ---- a tool ----
 
-cat >server.py <<-'END'
-	import json, sys
-	for line in sys.stdin:
-	    m = json.loads(line)
-	    if "id" not in m:
-	        continue
-	    r = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
-	         "serverInfo": {"name": "s", "version": "1"}}
-	    if m["method"] == "tools/list":
-	        r = {"tools": [{"name": "t", "inputSchema": {}}]}
-	    if m["method"] == "tools/call":
-	        a, bad = m["params"].get("arguments", {}), True
-	        try:
-	            text, bad = open(a["path"]).read().strip(), False
-	        except OSError as e:
-	            text = str(e)
-	        except KeyError:
-	            text = a["say"]
-	        r = {"content": [{"type": "text", "text": text}], "isError": bad}
-	    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}),
-	          flush=True)
+tool_server server.py <<-'END'
+	try:
+	    text = a["say"] if "say" in a else open(a["path"]).read().strip()
+	    bad = "say" in a
+	except OSError as e:
+	    text, bad = str(e), True
 END
 cp server.py dist/server.py
 tool="type = 'mcp-client'

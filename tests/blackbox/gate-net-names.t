@@ -3,22 +3,11 @@
 # and connect, others that do not, and what the report says of them. In a
 # network, a name server and a /etc/hosts of the test's own, where no packet
 # leaves this machine.
-BIN0=${BIN-} HELPERS0=${HELPERS-}
-[[ $BIN0 == /* || -z $BIN0 ]] || BIN0=$PWD/$BIN0
-[[ $HELPERS0 == /* || -z $HELPERS0 ]] || HELPERS0=$PWD/$HELPERS0
 . "${BASH_SOURCE%/*}/lib.sh"
 . "$TOP/tests/blackbox/gate.sh"
-
-# In namespaces first: of root's, or of a user's own.
-if [[ -z ${IN_WORLD-} ]]; then
-	own=(unshare --net --mount)
-	[[ $(id -u) -eq 0 ]] ||
-		own=(unshare --user --map-current-user --keep-caps --net --mount)
-	"${own[@]}" true 2>/dev/null || skip_all "no namespaces"
-	cd / && rm -rf "$T"
-	IN_WORLD=1 BIN=$BIN0 HELPERS=$HELPERS0 PATH=$PATH${NODE:+:${NODE%/*}} \
-		exec "${own[@]}" "$TOP/tests/blackbox/gate-net-names.t"
-fi
+. "$TOP/tests/blackbox/world.sh"
+in_own_world
+client_py=name_client.py
 mkdir "$T/world"
 cat >"$T/world/zone" <<'END'
 granted.test 93.184.216.7
@@ -31,35 +20,17 @@ meta.test 169.254.169.254
 turns.test 93.184.216.7 127.0.0.1
 nobody.test 93.184.216.7
 END
-printf '%s\n' '127.0.0.1 localhost' '::1 localhost' '93.184.216.8 listed.test' \
-	'10.9.9.9 base.test' >"$T/hosts"
-printf '%s\n' 'nameserver 10.9.9.9' 'search lan.test' >"$T/resolv"
-mount --bind "$T/hosts" /etc/hosts || skip_all "no own /etc/hosts"
-mount --bind "$T/resolv" /etc/resolv.conf || skip_all "no own resolv.conf"
-"$PYTHON" "$TOP/tests/blackbox/net_world.py" up || skip_all "no own network"
-"$PYTHON" "$TOP/tests/blackbox/net_world.py" serve "$T/world" &
-server=$!
-trap 'kill $server 2>/dev/null; umount /etc/hosts /etc/resolv.conf; _finish' EXIT
-wait_for 10 test -e "$T/world/ready" || echo "# the servers are not there"
-# as an ordinary user the programs do not get what made this world
-[[ $(id -u) -eq 0 ]] || _setpriv=(setpriv --ambient-caps=-all --inh-caps=-all)
-
-# client "OPTIONS" ARGS...: name_client.py under the gate
-client() {
-	local options
-
-	read -ra options <<<"$1"
-	shift
-	gate "${options[@]}" --report "$W/report" -- "$PYTHON" \
-		"$W/name_client.py" "$@"
-}
-
-# denied NAME ENDPOINT: the report names it, and how to allow it
-denied() {
-	json_file_is "$who: $1" "$W/report" \
-		"denials[kind=net].name" "$2" \
-		"denials[kind=net].allow" "sandbox = { net = [\"$2\"] }"
-}
+own_etc hosts <<'END'
+127.0.0.1 localhost
+::1 localhost
+93.184.216.8 listed.test
+10.9.9.9 base.test
+END
+own_etc resolv.conf <<'END'
+nameserver 10.9.9.9
+search lan.test
+END
+start_world
 
 granted_and_not() {
 	client "--net granted.test" get granted.test 80

@@ -2,13 +2,14 @@
 # A network of single hosts: what the proxy connects, what it refuses and
 # names, and that nothing of it is left. In a network and a /etc/hosts of the
 # test's own, where no packet leaves this machine.
-BIN0=${BIN-} HELPERS0=${HELPERS-}
-[[ $BIN0 == /* || -z $BIN0 ]] || BIN0=$PWD/$BIN0
-[[ $HELPERS0 == /* || -z $HELPERS0 ]] || HELPERS0=$PWD/$HELPERS0
 . "${BASH_SOURCE%/*}/lib.sh"
 . "$TOP/tests/blackbox/gate.sh"
+. "$TOP/tests/blackbox/world.sh"
+in_own_world
+client_py=net_client.py
 
-hosts='127.0.0.1 localhost rebind.test
+own_etc hosts <<'END'
+127.0.0.1 localhost rebind.test
 ::1 localhost6.test
 93.184.216.7 granted.test other.test a.wild.test wild.test xn--bcher-kva.test
 93.184.216.1 own.wild.test
@@ -20,45 +21,9 @@ hosts='127.0.0.1 localhost rebind.test
 fd00:ec2::254 meta6.test
 ::ffff:0:93.184.216.7 siit.wild.test
 127.0.0.1 mixed.wild.test
-93.184.216.7 mixed.wild.test'
-
-# In namespaces first: of root's, or of a user's own.
-if [[ -z ${IN_WORLD-} ]]; then
-	own=(unshare --net --mount)
-	[[ $(id -u) -eq 0 ]] ||
-		own=(unshare --user --map-current-user --keep-caps --net --mount)
-	"${own[@]}" true 2>/dev/null || skip_all "no namespaces"
-	cd / && rm -rf "$T"
-	IN_WORLD=1 BIN=$BIN0 HELPERS=$HELPERS0 PATH=$PATH${NODE:+:${NODE%/*}} \
-		exec "${own[@]}" "$TOP/tests/blackbox/gate-proxy.t"
-fi
-printf '%s\n' "$hosts" >"$T/hosts"
-mount --bind "$T/hosts" /etc/hosts || skip_all "no own /etc/hosts"
-"$PYTHON" "$TOP/tests/blackbox/net_world.py" up || skip_all "no own network"
-mkdir "$T/world"
-"$PYTHON" "$TOP/tests/blackbox/net_world.py" serve "$T/world" &
-server=$!
-trap 'kill $server 2>/dev/null; umount /etc/hosts; _finish' EXIT
-wait_for 10 test -e "$T/world/ready" || echo "# the servers are not there"
-# as an ordinary user the programs do not get what made this world
-[[ $(id -u) -eq 0 ]] || _setpriv=(setpriv --ambient-caps=-all --inh-caps=-all)
-
-# client "OPTIONS" ARGS...: net_client.py under the gate
-client() {
-	local options
-
-	read -ra options <<<"$1"
-	shift
-	gate "${options[@]}" --report "$W/report" -- "$PYTHON" \
-		"$W/net_client.py" "$@"
-}
-
-# denied NAME ENDPOINT [COUNT]: the report names it, and how to allow it
-denied() {
-	json_file_is "$who: $1" "$W/report" \
-		"denials[kind=net].name" "$2" \
-		"denials[kind=net].allow" "sandbox = { net = [\"$2\"] }"
-}
+93.184.216.7 mixed.wild.test
+END
+start_world
 
 plain_http() {
 	client "--net granted.test" get http://granted.test/x

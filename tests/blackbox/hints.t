@@ -290,26 +290,14 @@ out_is "programs without npm are told nothing of it" '[]'
 
 # ---- refusals, whatever the answer was ----
 
-cat >fetch.py <<-'END'
-	import json, socket, sys
-	for line in sys.stdin:
-	    m = json.loads(line)
-	    if "id" not in m:
-	        continue
-	    r = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
-	         "serverInfo": {"name": "s", "version": "1"}}
-	    if m["method"] == "tools/list":
-	        r = {"tools": [{"name": "t", "inputSchema": {}}]}
-	    if m["method"] == "tools/call":
-	        text = "no connection was tried"
-	        if sys.argv[1] == "fetch":
-	            try:
-	                socket.create_connection(("127.0.0.1", 9))
-	            except OSError:
-	                text = "fetch failed"
-	        r = {"content": [{"type": "text", "text": text}]}
-	    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}),
-	          flush=True)
+tool_server fetch.py <<-'END'
+	import socket
+	text = "no connection was tried"
+	if sys.argv[1] == "fetch":
+	    try:
+	        socket.create_connection(("127.0.0.1", 9))
+	    except OSError:
+	        text = "fetch failed"
 END
 run_matins call t -- "$PYTHON" fetch.py fetch
 exit_is "an answer that only says fetch failed: exit status 0" 0

@@ -160,6 +160,32 @@ skip() {
 	echo "ok $_n - $1 # SKIP $2"
 }
 
+# tool_server FILE <BODY: an MCP server with a tool "t". BODY is Python: it
+# makes a `text` of the arguments `a`, which is an error where it sets `bad`.
+tool_server() {
+	{
+		cat <<-'END'
+			import json, sys
+			for line in sys.stdin:
+			    m = json.loads(line)
+			    if "id" not in m:
+			        continue
+			    r = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+			         "serverInfo": {"name": "s", "version": "1"}}
+			    if m["method"] == "tools/list":
+			        r = {"tools": [{"name": "t", "inputSchema": {}}]}
+			    if m["method"] == "tools/call":
+			        a, bad = m["params"].get("arguments", {}), False
+		END
+		sed 's/^/        /'
+		cat <<-'END'
+			        r = {"content": [{"type": "text", "text": text}], "isError": bad}
+			    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}),
+			          flush=True)
+		END
+	} >"$1"
+}
+
 # skip_all REASON: the whole file cannot run here
 skip_all() {
 	echo "1..0 # SKIP $1"

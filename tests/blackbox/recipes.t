@@ -190,27 +190,36 @@ planted_links() {
 	cd "$T" || exit
 }
 
+# after_writer FOLDER <KEYS: a step with these keys, after one that may write there
+after_writer() {
+	{
+		cat <<-END
+			[routines.r]
+			[[routines.r.steps]]
+			name = "writer"
+			type = "script"
+			command = "true"
+			sandbox = { write = ["$1"] }
+			[[routines.r.steps]]
+			name = "s"
+			type = "script"
+		END
+		cat
+	} >recipes.toml
+	hand_over
+	as_who run_matins run -c recipes.toml r --json
+}
+
 # A step's folder that a step before it may have replaced by a link.
 planted_folder() {
 	repository
 	as_who env git init -q "$W/other" >"$T/.git-init" 2>&1
 	mkdir -p "$W/out"
 	ln -sfn ../other "$W/out/sub"
-	cat >recipes.toml <<-END
-		[routines.r]
-		[[routines.r.steps]]
-		name = "writer"
-		type = "script"
-		command = "true"
-		sandbox = { write = ["$W/out"] }
-		[[routines.r.steps]]
-		name = "s"
-		type = "script"
+	after_writer "$W/out" <<-END
 		command = "git"
 		args = ["-C", "$W/out/sub", "log"]
 	END
-	hand_over
-	as_who run_matins run -c recipes.toml r --json
 	json_is "$who: a link that another step may write" \
 		step_results[1].run.recipes absent
 	cd "$T" || exit
@@ -373,21 +382,10 @@ others_scripts() {
 	exit_is "$who: one that others may write does not" 126
 	chmod 644 s.sh
 	config_with none ''
-	cat >recipes.toml <<-END
-		[routines.r]
-		[[routines.r.steps]]
-		name = "writer"
-		type = "script"
-		command = "true"
-		sandbox = { write = ["$W/p/out"] }
-		[[routines.r.steps]]
-		name = "s"
-		type = "script"
+	after_writer "$W/p/out" <<-END
 		command = "sh"
 		args = ["$W/p/out/s.sh"]
 	END
-	hand_over
-	as_who run_matins run -c recipes.toml r --json
 	json_is "$who: one that another step may write does not" \
 		step_results[1].run.recipes absent
 	cd "$T" || exit

@@ -2,24 +2,12 @@
 # Where a server may send us: never to addresses that only we can reach. In a
 # network and a /etc/hosts of the test's own, where the server lies on an
 # address that counts as public, and something listens on all the others.
-BIN0=${BIN-} HELPERS0=${HELPERS-}
-[[ $BIN0 == /* || -z $BIN0 ]] || BIN0=$PWD/$BIN0
-[[ $HELPERS0 == /* || -z $HELPERS0 ]] || HELPERS0=$PWD/$HELPERS0
 . "${BASH_SOURCE%/*}/lib.sh"
 . "$TOP/tests/blackbox/remote.sh"
-
-# In namespaces first: of root's, or of a user's own.
-if [[ -z ${IN_WORLD-} ]]; then
-	own=(unshare --net --mount)
-	[[ $(id -u) -eq 0 ]] ||
-		own=(unshare --user --map-current-user --keep-caps --net --mount)
-	"${own[@]}" true 2>/dev/null || skip_all "no namespaces"
-	cd / && rm -rf "$T"
-	IN_WORLD=1 BIN=$BIN0 HELPERS=$HELPERS0 PATH=$PATH${NODE:+:${NODE%/*}} \
-		exec "${own[@]}" "$TOP/tests/blackbox/remote-reach.t"
-fi
+. "$TOP/tests/blackbox/world.sh"
+in_own_world
 public=185.43.12.7 other=185.43.12.9
-cat >hosts <<END
+own_etc hosts <<END
 127.0.0.1 localhost inner.test
 $public mcp.test
 $other elsewhere.test
@@ -29,11 +17,10 @@ $other elsewhere.test
 ::ffff:127.0.0.1 mapped-inner.test
 0.0.0.0 zero.test
 END
-mount --bind "$T/hosts" /etc/hosts || skip_all "no own /etc/hosts"
 peer=$TOP/tests/blackbox/remote_peer.py
 "$PYTHON" -B "$peer" up "$public" "$other" 10.0.0.1 169.254.169.254 ||
 	skip_all "no own network"
-trap 'end_peers; umount /etc/hosts; _finish' EXIT
+trap 'end_peers; _finish' EXIT
 names=
 for name in mcp elsewhere private meta mapped inner mapped-inner zero; do
 	names+=,DNS:$name.test

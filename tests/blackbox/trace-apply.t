@@ -126,20 +126,8 @@ is "a step that needs a key alone: the file" "$(cat key.toml)" "$(cat key.old)"
 
 # ---- a trace that failed finds what it can, and says so ----
 
-cat >tool.py <<'END'
-import json, sys
-for line in sys.stdin:
-    m = json.loads(line)
-    r = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
-         "serverInfo": {"name": "s", "version": "1"}}
-    if m["method"] == "tools/list":
-        r = {"tools": [{"name": "t", "inputSchema": {}}]}
-    if m["method"] == "tools/call":
-        r = {"isError": True,
-             "content": [{"type": "text", "text": "there is no tool raed"}]}
-    if "id" in m:
-        print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}),
-              flush=True)
+tool_server tool.py <<'END'
+text, bad = "there is no tool raed", True
 END
 cat >fails.toml <<END
 [[routines.r.steps]]
