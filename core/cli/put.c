@@ -9,11 +9,21 @@
 #include "core/base/state_dir.h"
 #include "core/report/render.h"
 
+/* Ask once: a batch prints each answer. */
+static bool is_terminal(void)
+{
+	static enum { UNKNOWN, NO, YES } known;
+
+	if (known == UNKNOWN)
+		known = isatty(STDOUT_FILENO) ? YES : NO;
+	return known == YES;
+}
+
 int put(struct str bytes, enum put_form form, struct err *err)
 {
 	AUTO(buf_release) struct buf shown = BUF_INIT(BUF_UNBOUNDED);
 
-	if (isatty(STDOUT_FILENO)) {
+	if (is_terminal()) {
 		if (form == PUT_JSON)
 			log_visible_json(&shown, bytes);
 		else
@@ -142,7 +152,7 @@ int print_report(const struct report *r, struct print_options *o,
 	if (o->output.path)
 		return outfile_write(&o->output, &text, err);
 	/* a report as text has nothing that a terminal obeys but our colours */
-	if (!isatty(STDOUT_FILENO) || !strcmp(o->form, "text"))
+	if (!is_terminal() || !strcmp(o->form, "text"))
 		return fd_print(STDOUT_FILENO, &text) < 0
 			       ? err_sys(err, errno, "stdout")
 			       : 0;
