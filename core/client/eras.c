@@ -11,26 +11,30 @@
 #include "core/base/sha256.h"
 #include "core/config/state_file.h"
 
-#define SCHEMA "matins-eras/1"
-/* ERAS_MAX entries need less. */
+#define SCHEMA "matins-eras/2"
+/* ERAS_MAX rows need less. */
 #define FILE_BYTES (256 * 1024)
+/* A row: a key, and a letter for its era. */
+#define KEY_BYTES (sizeof(((struct era_key *)NULL)->hex) - 1)
+#define ROW_BYTES (KEY_BYTES + 1)
 
-struct entry {
-	struct era_key key;
-	enum session_era era;
-};
-
+/* Rows stand one behind the other, in the file as well, so that a start has
+   nothing to parse; the one learned last comes last. */
 struct eras {
-	char *path;	    /* owned; NULL: in memory only */
-	struct entry *item; /* owned; the one learned last comes last */
-	size_t n, cap;
+	char *path; /* owned; NULL: in memory only */
+	struct buf rows;
+	struct buf news; /* learned here, to be written in the end */
 	bool loaded;
 };
 
-static const char *era_word(enum session_era era)
-{
-	return era == SESSION_ERA_PER_REQUEST ? "per-request" : "initialize";
-}
+static const struct {
+	enum session_era era;
+	char letter;
+} letters[] = {
+	{SESSION_ERA_INITIALIZE, 'i'},
+	{SESSION_ERA_PER_REQUEST, 'p'},
+	{SESSION_ERA_PROBE, '-'},
+};
 
 /* Parts end in NUL, so that no two lists run together. */
 static void add_text(struct sha256 *sum, const char *text)
@@ -55,9 +59,11 @@ static void add_file(struct sha256 *sum, const char *path)
 static void end_key(struct era_key *ret, struct sha256 *sum)
 {
 	unsigned char digest[SHA256_BYTES];
+	char hex[SHA256_HEX_BYTES];
 
 	sha256_end(sum, digest);
-	sha256_text(digest, ret->hex);
+	sha256_text(digest, hex);
+	snprintf(ret->hex, sizeof(ret->hex), "%.*s", (int)KEY_BYTES, hex);
 }
 
 void eras_key(struct era_key *ret, const char *program, const char *const *argv,
@@ -83,10 +89,80 @@ void eras_key_url(struct era_key *ret, const char *url)
 	end_key(ret, &sum);
 }
 
+/* ---- rows ---- */
+
+static char *find(const struct buf *rows, const char *key)
+{
+	for (size_t at = 0; at < rows->n; at += ROW_BYTES)
+		/* the first bytes nearly always tell them apart */
+		if (memcmp(rows->p + at, key, sizeof(uint64_t)) == 0 &&
+		    memcmp(rows->p + at, key, KEY_BYTES) == 0)
+			return rows->p + at;
+	return NULL;
+}
+
+static void remove_row(struct buf *rows, char *row)
+{
+	rows->n -= ROW_BYTES;
+	memmove(row, row + ROW_BYTES, (size_t)(rows->p + rows->n - row));
+}
+
+/* Put as the newest; the oldest makes room. */
+static void put(struct buf *rows, const char *key, char letter)
+{
+	char *known = find(rows, key);
+
+	if (known)
+		remove_row(rows, known);
+	else if (rows->n == ERAS_MAX * ROW_BYTES)
+		remove_row(rows, rows->p);
+	buf_add(rows, key, KEY_BYTES);
+	buf_addc(rows, letter);
+}
+
+/* ---- the file ---- */
+
+/* A file that is not of this format counts as empty. */
+static void load(const struct eras *e, struct buf *ret)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(FILE_BYTES);
+	const struct state_file file = {e->path, SCHEMA, FILE_BYTES};
+	struct str v, rows;
+
+	if (e->path && state_file_read(&file, &text, &v) &&
+	    scan_get(v, "servers", &rows) && scan_type(rows) == SCAN_STRING)
+		scan_string(rows, ret);
+	if (ret->n % ROW_BYTES || ret->n > ERAS_MAX * ROW_BYTES)
+		buf_clear(ret);
+}
+
+/* Write what was learned beside what other runs have learned since. */
+static void save(const struct eras *e)
+{
+	AUTO(buf_release) struct buf rows = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	const struct state_file file = {e->path, SCHEMA, FILE_BYTES};
+	struct jw w;
+
+	load(e, &rows);
+	for (size_t at = 0; at < e->news.n; at += ROW_BYTES)
+		put(&rows, e->news.p + at, e->news.p[at + KEY_BYTES]);
+	jw_init(&w, &text, false);
+	jw_object(&w);
+	jw_kv_cstr(&w, "schema", SCHEMA);
+	jw_kv_str(&w, "servers", buf_str(&rows));
+	jw_end(&w);
+	buf_addc(&text, '\n');
+	state_file_write(&file, buf_str(&text));
+}
+
+/* ---- the memory ---- */
+
 struct eras *eras_open(const char *state_dir)
 {
 	struct eras *e = mem_zalloc(sizeof(*e));
 
+	e->rows = e->news = (struct buf)BUF_INIT(BUF_UNBOUNDED);
 	if (state_dir)
 		e->path = mem_printf("%s/eras.json", state_dir);
 	return e;
@@ -96,116 +172,38 @@ void eras_free(struct eras *e)
 {
 	if (!e)
 		return;
+	if (e->path && e->news.n)
+		save(e);
 	free(e->path);
-	free(e->item);
+	buf_release(&e->rows);
+	buf_release(&e->news);
 	free(e);
-}
-
-static struct entry *find(struct eras *e, const struct era_key *key)
-{
-	for (size_t i = 0; i < e->n; i++)
-		if (strcmp(e->item[i].key.hex, key->hex) == 0)
-			return &e->item[i];
-	return NULL;
-}
-
-static void forget(struct eras *e, struct entry *entry)
-{
-	size_t i = (size_t)(entry - e->item);
-
-	memmove(entry, entry + 1, (--e->n - i) * sizeof(*entry));
-}
-
-/* Add as the newest; the oldest makes room. */
-static void add(struct eras *e, const struct era_key *key, enum session_era era)
-{
-	if (e->n == ERAS_MAX)
-		forget(e, &e->item[0]);
-	e->item = mem_grow(e->item, e->n + 1, &e->cap, sizeof(*e->item));
-	e->item[e->n++] = (struct entry){*key, era};
-}
-
-static void read_entry(struct eras *e, struct str v)
-{
-	static const enum session_era known[] = {SESSION_ERA_INITIALIZE,
-						 SESSION_ERA_PER_REQUEST};
-	struct era_key key = {""};
-	struct str hex, era;
-
-	if (!scan_get(v, "key", &hex) || !scan_get(v, "era", &era) ||
-	    hex.n != sizeof(key.hex) + 1)
-		return;
-	memcpy(key.hex, hex.p + 1, sizeof(key.hex) - 1);
-	for (size_t i = 0; i < ARRAY_LEN(known); i++)
-		if (scan_is(era, era_word(known[i])) && !find(e, &key))
-			add(e, &key, known[i]);
-}
-
-/* A file that is not of this format counts as empty. */
-static void load(struct eras *e)
-{
-	AUTO(buf_release) struct buf text = BUF_INIT(FILE_BYTES);
-	const struct state_file file = {e->path, SCHEMA, FILE_BYTES};
-	struct str v, list;
-
-	e->loaded = true;
-	if (!e->path)
-		return;
-	e->n = 0;
-	if (!state_file_read(&file, &text, &v) ||
-	    !scan_get(v, "servers", &list))
-		return;
-	for (struct scan_iter it = scan_over(list); scan_next(&it);)
-		read_entry(e, it.value);
-}
-
-static void save(const struct eras *e)
-{
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	const struct state_file file = {e->path, SCHEMA, FILE_BYTES};
-	struct jw w;
-
-	jw_init(&w, &text, false);
-	jw_object(&w);
-	jw_kv_cstr(&w, "schema", SCHEMA);
-	jw_kv_array(&w, "servers");
-	for (size_t i = 0; i < e->n; i++) {
-		jw_object(&w);
-		jw_kv_cstr(&w, "key", e->item[i].key.hex);
-		jw_kv_cstr(&w, "era", era_word(e->item[i].era));
-		jw_end(&w);
-	}
-	jw_end(&w);
-	jw_end(&w);
-	buf_addc(&text, '\n');
-	state_file_write(&file, buf_str(&text));
 }
 
 enum session_era eras_find(struct eras *e, const struct era_key *key)
 {
-	struct entry *known;
+	const char *row;
 
 	if (!e)
 		return SESSION_ERA_PROBE;
 	if (!e->loaded)
-		load(e);
-	known = find(e, key);
-	return known ? known->era : SESSION_ERA_PROBE;
+		load(e, &e->rows);
+	e->loaded = true;
+	row = find(&e->rows, key->hex);
+	for (size_t i = 0; row && i < ARRAY_LEN(letters); i++)
+		if (letters[i].letter == row[KEY_BYTES])
+			return letters[i].era;
+	return SESSION_ERA_PROBE;
 }
 
 void eras_learn(struct eras *e, const struct era_key *key, enum session_era era)
 {
-	struct entry *known;
+	size_t i = 0;
 
 	if (!e || eras_find(e, key) == era)
 		return;
-	/* another run may have learned something since */
-	load(e);
-	known = find(e, key);
-	if (known)
-		forget(e, known);
-	if (era != SESSION_ERA_PROBE)
-		add(e, key, era);
-	if (e->path)
-		save(e);
+	while (letters[i].era != era)
+		i++;
+	put(&e->rows, key->hex, letters[i].letter);
+	put(&e->news, key->hex, letters[i].letter);
 }

@@ -16,16 +16,18 @@
 #define CORE_CLIENT_ERAS_H
 
 #include "core/base/attr.h"
+#include "core/base/limits.h"
 #include "core/mcp/session/session.h"
 
-/* Servers that are remembered; the one longest not learned goes first. */
-#define ERAS_MAX 1000
+/* Servers that are remembered, those of the longest routine; the one longest
+   not learned goes first. */
+#define ERAS_MAX LIMIT_STEPS
 
 struct eras;
 
 /* A digest: neither arguments nor paths can be read from the file. */
 struct era_key {
-	char hex[65];
+	char hex[33];
 };
 
 /*
@@ -45,14 +47,13 @@ void eras_key_url(struct era_key *ret, const char *url);
 
 /* state_dir  copied; NULL: nothing is kept beyond this process */
 struct eras *eras_open(const char *state_dir) MUST_USE;
-/* Takes NULL. */
+/* Write what was learned, and free. Takes NULL. */
 void eras_free(struct eras *e);
 
 /* Find the era; SESSION_ERA_PROBE: unknown. e may be NULL. */
 enum session_era eras_find(struct eras *e, const struct era_key *key) MUST_USE;
 /*
- * Remember an era, on disk at once where it is new; SESSION_ERA_PROBE forgets.
- * e may be NULL.
+ * Remember an era; SESSION_ERA_PROBE forgets. e may be NULL.
  */
 void eras_learn(struct eras *e, const struct era_key *key,
 		enum session_era era);

@@ -81,6 +81,20 @@ TEST_IN(temp_dir, eras, learned, are_found_by_another_process)
 	assert_int_equal(st.st_mode & 0777, 0600);
 }
 
+TEST_IN(temp_dir, eras, learned_side_by_side, are_all_kept)
+{
+	struct era_key a = key_of("/bin/sh", argv_a, NULL);
+	struct era_key b = key_of("/bin/sh", argv_b, NULL);
+	struct eras *one = eras_open(*state), *other = eras_open(*state);
+
+	eras_learn(one, &a, SESSION_ERA_INITIALIZE);
+	eras_learn(other, &b, SESSION_ERA_PER_REQUEST);
+	eras_free(one);
+	eras_free(other);
+	assert_int_equal(found(*state, &a), SESSION_ERA_INITIALIZE);
+	assert_int_equal(found(*state, &b), SESSION_ERA_PER_REQUEST);
+}
+
 TEST_IN(temp_dir, eras, proved_wrong, are_forgotten)
 {
 	struct era_key a = key_of("/bin/sh", argv_a, NULL);
@@ -96,9 +110,13 @@ TEST_IN(temp_dir, eras, proved_wrong, are_forgotten)
 TEST_IN(temp_dir, eras, file_is_no_such_file, are_written_anew)
 {
 	static const char *const texts[] = {
-		"", "{", "[]", "{\"schema\":\"matins-eras/2\",\"servers\":[]}",
+		"",
+		"{",
+		"[]",
+		"{\"schema\":\"matins-eras/2\",\"servers\":[]}",
+		"{\"schema\":\"matins-eras/2\",\"servers\":\"short\"}",
 		"{\"schema\":\"matins-eras/1\",\"servers\":[{\"key\":\"x\","
-		"\"era\":\"initialize\"},7,{\"era\":true}]}"};
+		"\"era\":\"initialize\"}]}"};
 	AUTO(mem_freep) char *path = mem_printf("%s/eras.json", (char *)*state);
 	struct era_key a = key_of("/bin/sh", argv_a, NULL);
 	struct err err = ERR_INIT;
@@ -135,7 +153,7 @@ TEST(eras, more_than_the_bound, lose_the_oldest)
 	struct era_key key[ERAS_MAX + 1];
 
 	for (size_t i = 0; i < ARRAY_LEN(key); i++) {
-		snprintf(key[i].hex, sizeof(key[i].hex), "%064zu", i);
+		snprintf(key[i].hex, sizeof(key[i].hex), "%032zu", i);
 		eras_learn(e, &key[i], SESSION_ERA_INITIALIZE);
 	}
 	assert_int_equal(eras_find(e, &key[0]), SESSION_ERA_PROBE);
