@@ -18,14 +18,17 @@
 #include "core/auth/store.h"
 #include "core/base/clock.h"
 #include "core/base/jw.h"
+#include "core/base/limits.h"
 #include "core/base/log.h"
 #include "core/base/state_dir.h"
 #include "core/client/eras.h"
 #include "core/client/asks.h"
+#include "core/client/said.h"
 #include "core/config/leash.h"
 #include "core/config/paths.h"
 #include "core/config/server_url.h"
 #include "core/report/ledger.h"
+#include "core/run/advice.h"
 #include "core/run/credentials.h"
 #include "core/run/pool.h"
 #include "core/run/remotes.h"
@@ -656,23 +659,67 @@ static const char *clean(struct asked *a, struct str text)
 	return arena_strdup(a->deep->d->arena, buf_cstr(&out));
 }
 
-static void fail(struct asked *a, const char *sentence, const char *details)
+/* Add the pieces of advice, the last of which leads to a trace. */
+static void add_advice(struct asked *a, const struct client *c, struct buf *out)
 {
+	const struct plan_step *s = a->plan;
+	struct doctor *d = a->deep->d;
+	const char *routine = a->whole->routine->name;
+	const struct advice_known known = {
+		.verdict = client_verdict(c),
+		.said = client_stderr(c),
+		.failed = true,
+		.is_server = true,
+		.scrub = a->deep->scrub,
+		.gate = d->gate,
+		.request = &s->request,
+		.trace = routine ? arena_printf(d->arena, "matins trace %s %s",
+						routine, s->step->name)
+				 : advice_command(&s->request, d->arena),
+	};
+	struct advice_list list = advice_find(&known, d->arena);
+
+	for (size_t i = 0; i < list.n; i++)
+		buf_addf(
+			out, "%s%s", i ? "; " : "",
+			clean(a, str_of(advice_line(&list.item[i], d->arena))));
+}
+
+/*
+ * Add the row of a server that does not answer.
+ *
+ * c  that ended, with the words of its program; NULL: none did
+ */
+static void fail(struct asked *a, const struct client *c, const char *sentence,
+		 const char *details)
+{
+	AUTO(buf_release) struct buf remedy = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf said = BUF_INIT(BUF_UNBOUNDED);
 	const struct step *step = a->plan->step;
 	struct doctor *d = a->deep->d;
-	const char *target = step->server
-				     ? arena_printf(d->arena, "--server %s",
-						    step->server->name)
-				     : "-- PROGRAM ARGS";
+	struct str line[SAID_LINES];
+	size_t n = 0;
 
 	if (a->is_done)
 		return;
 	a->is_done = true;
+	if (c && a->plan->request.program) {
+		add_advice(a, c, &remedy);
+		n = said_lines(client_stderr(c), line);
+	}
+	if (!remedy.n)
+		buf_addf(&remedy, "try it by itself: matins tools -v %s%s",
+			 step->server ? "--server " : "-- PROGRAM ARGS",
+			 step->server ? step->server->name : "");
+	for (size_t i = 0; i < n; i++) {
+		buf_adds(&said, i ? "; " : "its stderr: ");
+		buf_add_cut(&said, line[i], LIMIT_NOISE_LINE);
+	}
+	if (!n)
+		buf_adds(&said, details);
 	add(d, "answer", row_name(d, a->whole, step), CHECK_FAILED,
-	    arena_printf(d->arena, "try it by itself: matins tools -v %s",
-			 target),
-	    "%s%s%s", clean(a, str_of(sentence)), *details ? "; " : "",
-	    details);
+	    buf_cstr(&remedy), "%s%s%s", clean(a, str_of(sentence)),
+	    said.n ? "; " : "", buf_cstr(&said));
 }
 
 /* Add the row of the server, and one for each of its steps whose tool is
@@ -717,9 +764,9 @@ static void on_list(void *arg, const struct client_listed *l)
 	if (l->type == CLIENT_RESULT)
 		say_list(a, l->list);
 	else if (l->type == CLIENT_FAILED)
-		fail(a, e->sentence, e->details);
+		fail(a, a->user.client, e->sentence, e->details);
 	else
-		fail(a, "the server refuses to list its tools",
+		fail(a, NULL, "the server refuses to list its tools",
 		     clean(a, e->of->message));
 }
 
@@ -731,27 +778,27 @@ static void opened(struct pool_user *u)
 	uint64_t ticket;
 
 	if (!a->is_done && client_list(u->client, &list, &ticket, &err) < 0)
-		fail(a, err.msg, "");
+		fail(a, NULL, err.msg, "");
 }
 
 static void refused(struct pool_user *u, const struct err *err)
 {
-	fail(u->arg, err->msg, "");
+	fail(u->arg, NULL, err->msg, "");
 }
 
 static void closed(struct pool_user *u, struct client *c)
 {
 	if (*client_failure_sentence(c))
-		fail(u->arg, client_failure_sentence(c),
+		fail(u->arg, c, client_failure_sentence(c),
 		     client_failure_details(c));
-	fail(u->arg, "the server ended before it answered", "");
+	fail(u->arg, c, "the server ended before it answered", "");
 }
 
 static void on_time(void *arg)
 {
 	struct asked *a = arg;
 
-	fail(a,
+	fail(a, NULL,
 	     arena_printf(a->deep->d->arena,
 			  "no answer within the %llu ms of its timeout",
 			  (unsigned long long)a->plan->step->timeout_ms),
@@ -793,7 +840,7 @@ static int ask(struct deep *deep, const struct plan *plan,
 			     &why) < 0 ||
 	    credentials_give(deep->credentials, &step->step->env, &a.env,
 			     &why) < 0) {
-		fail(&a, why.msg, "");
+		fail(&a, NULL, why.msg, "");
 	} else {
 		a.user = (struct pool_user){
 			.name = step->step->name,

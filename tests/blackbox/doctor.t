@@ -285,12 +285,20 @@ cat >deep.toml <<-END
 	tool = "echo"
 	timeout = "500ms"
 	[[routines.d.steps]]
+	name = "reads"
+	type = "mcp-client"
+	command = "$PYTHON"
+	args = ["-c", "open('$T/far/list')"]
+	tool = "t"
+	[[routines.d.steps]]
 	name = "touch"
 	type = "script"
 	command = "touch"
 	args = ["$T/touched"]
 	sandbox = { write = ["$T"] }
 END
+mkdir far
+touch far/list
 run_matins doctor -c deep.toml d --json
 file_lacks "without --deep nobody is asked" "$out" '"area":"answer"'
 run_matins doctor -c deep.toml d --deep --json
@@ -307,6 +315,11 @@ file_lacks "--deep: what is asked is not guessed" "$out" 'it may want none'
 row "--deep: nobody listens" answer failed 'd/away: .*127.0.0.1:1'
 row "--deep: a server that says nothing" answer failed 'd/silent: .*500 ms'
 not_ok "--deep: a script is not run" test -e "$T/touched"
+row "--deep: a server that dies at its start" answer failed \
+	'd/reads: .*status 1 .*; its stderr: FileNotFoundError: .*/far/list'
+run_matins doctor -c deep.toml d --deep
+out_like "--deep: the line of advice that lets it start" \
+	'-> denied: read /.*/far/list, .*: sandbox.read = .*; to find .*: matins trace d reads$'
 
 # ---- what is declared, and no step uses ----
 
