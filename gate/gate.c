@@ -265,7 +265,8 @@ static int open_stdio(const struct gate_request *request, int ret_child[3],
 			return err_sys(err, errno, "pipe");
 		ret_child[i] = ret_pipe[i] = i == 0 ? r : w;
 		ret_ours[i] = i == 0 ? w : r;
-		if (fd_nonblock(ret_ours[i]) < 0)
+		/* a new pipe has no flags that would be lost */
+		if (fcntl(ret_ours[i], F_SETFL, O_NONBLOCK) < 0)
 			return err_sys(err, errno, "pipe");
 	}
 	return 0;
@@ -674,7 +675,9 @@ static void find_dropped(struct gate_child *c)
 	d->folder = c->hidden_cwd;
 	if (c->private_dir && c->hidden_cwd) {
 		home = mem_printf("%s/home", c->private_dir);
-		left_count(l, home, true);
+		/* an empty one may go at once */
+		if (rmdir(home) < 0)
+			left_count(l, home, true);
 	}
 	n = l->n_entries < LEFT_NAMES ? l->n_entries : LEFT_NAMES;
 	for (size_t i = 0; i < n; i++) {

@@ -151,7 +151,8 @@ static bool remove_empty(const char *dir)
 
 	if (rmdir(dir) == 0)
 		return true;
-	return rmdir(home) == 0 && rmdir(tmp) == 0 && rmdir(dir) == 0;
+	return (rmdir(home) == 0 || errno == ENOENT) && rmdir(tmp) == 0 &&
+	       rmdir(dir) == 0;
 }
 
 void private_remove(const char *dir)
@@ -195,9 +196,14 @@ static int lock_folder(const char *path)
  */
 static void remove_stale(const char *base, const char *prefix)
 {
-	DIR *dir = opendir(base);
 	struct dirent *e;
+	struct stat st;
+	DIR *dir;
 
+	/* two links are its own; most file systems count one for each folder */
+	if (stat(base, &st) < 0 || st.st_nlink == 2)
+		return;
+	dir = opendir(base);
 	while (dir && (e = readdir(dir))) {
 		AUTO(mem_freep)
 		char *path = mem_printf("%s/%s", base, e->d_name);
