@@ -10,6 +10,7 @@
 #include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/loop.h"
+#include "core/client/said.h"
 #include "core/run/advice.h"
 
 /* Time from SIGTERM to SIGKILL; the tree ends within 3 s. */
@@ -30,28 +31,6 @@ struct running {
 
 /* ---- pumping for terminals ---- */
 
-static bool has_word(const char *text, size_t n, const char *word)
-{
-	return memmem(text, n, word, strlen(word)) != NULL;
-}
-
-/* Words of libraries for EACCES, EPERM and EROFS: children have no locale. */
-static void note_words(struct child_end *e, const char *text, size_t n)
-{
-	static const char *const words[] = {
-		"Permission denied",
-		"Operation not permitted",
-		"Read-only file system",
-		"EACCES",
-		"EPERM",
-		"EROFS",
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		e->said_refused |= has_word(text, n, words[i]);
-	e->said_download |= has_word(text, n, "ENOTCACHED");
-}
-
 /* False: there is nothing to read now. */
 static bool pump_out(struct running *e, int which)
 {
@@ -63,7 +42,8 @@ static bool pump_out(struct running *e, int which)
 	if (r < 0 && (errno == EAGAIN || errno == EINTR))
 		return errno == EINTR;
 	if (r > 0 && (which == 2 || e->is_joined))
-		note_words(e->end, chunk, (size_t)r);
+		buf_add_cut(&e->end->said, (struct str){chunk, (size_t)r},
+			    SAID_BYTES - e->end->said.n);
 	if (r > 0 && fd_write_all(e->to[which], chunk, (size_t)r) == 0)
 		return true;
 	loop_unwatch(&e->loop, which == 1 ? &e->out : &e->err);
@@ -254,7 +234,7 @@ int child_run(struct gate *gate, const struct gate_request *request, int out,
 	};
 	int r;
 
-	*ret = (struct child_end){.child = NULL};
+	*ret = (struct child_end){.said = BUF_INIT(BUF_UNBOUNDED)};
 	if (loop_init(&e.loop, clock_system(), err) < 0)
 		return -1;
 	r = converse(&e, gate, request, err);
@@ -269,6 +249,7 @@ void child_end_release(struct child_end *e)
 {
 	gate_child_free(e->child);
 	e->child = NULL;
+	buf_release(&e->said);
 }
 
 int child_end_status(const struct gate_verdict *v)

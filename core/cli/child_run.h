@@ -21,6 +21,7 @@
 #include <stdbool.h>
 
 #include "core/base/attr.h"
+#include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/run/advice.h"
 #include "core/secret/scrub.h"
@@ -29,9 +30,7 @@
 struct child_end {
 	struct gate_child *child; /* owned; what .verdict borrows from */
 	struct gate_verdict verdict;
-	/* Words of a refusal were pumped to stderr; words of npm without a
-	   network that lacks a package. */
-	bool said_refused, said_download;
+	struct buf said; /* the first that was pumped to stderr */
 };
 
 /*

@@ -487,15 +487,23 @@ static bool hint(const struct gate_request *request, const struct child_end *e)
 	return true;
 }
 
-static struct advice_known known_of(const struct gate_request *request,
-				    const struct gate_verdict *v)
+/* The last piece finds everything at once where something failed. */
+static struct advice_known known_of(struct gate *gate,
+				    const struct gate_request *request,
+				    const struct child_end *e,
+				    struct arena *arena)
 {
+	bool failed = !e->verdict.exited || e->verdict.exit_status;
+
 	return (struct advice_known){
-		.verdict = v,
-		.failed = !v->exited || v->exit_status,
+		.verdict = &e->verdict,
+		.said = buf_str(&e->said),
+		.failed = failed,
 		.all = log_level() >= LOG_DEBUG,
 		.form = ADVICE_OPTION,
+		.gate = gate,
 		.request = request,
+		.trace = failed ? advice_command(request, arena) : NULL,
 	};
 }
 
@@ -521,49 +529,41 @@ static void say_dropped(const struct gate_verdict *v)
  * A refused exec or write cannot be seen from outside, so a trace is offered
  * only where there is another sign that the policy is the reason.
  */
-static void say_end(const struct gate_request *request,
+static void say_end(struct gate *gate, const struct gate_request *request,
 		    const struct child_end *e)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	const struct gate_verdict *v = &e->verdict;
 	const char *name = sigabbrev_np(v->signal);
-	const struct advice_known known = known_of(request, v);
-	bool sign;
+	const struct advice_known known = known_of(gate, request, e, &arena);
+	bool sign, hinted;
 
 	say_dropped(v);
-	if (e->said_download && v->exited && v->exit_status) {
-		log_note("%s", advice_download);
-		return;
-	}
-	sign = say_advice(&known) || e->said_refused;
+	hinted = v->exited && v->exit_status && hint(request, e);
+	sign = say_advice(&known);
+	if (hinted && !sign)
+		log_note("%s", advice_trace(known.trace, &arena));
 	for (size_t i = 0; i < v->limits.n; i++)
 		log_note("%s", v->limits.item[i]);
 	/* a program that was killed says nothing itself */
 	if (!v->exited && v->signal != SIGPIPE)
 		log_note("the program was killed by SIG%s", name ? name : "?");
-	if (v->exited && !v->exit_status)
-		return;
 	/* a refusal explains the failure better than a bound might */
-	if (!sign && !v->limits.n && !v->unreached.n && v->signal != SIGPIPE &&
-	    v->signal != SIGINT && v->signal != SIGTERM)
+	if (known.failed && !sign && !v->limits.n && !v->unreached.n &&
+	    v->signal != SIGPIPE && v->signal != SIGINT && v->signal != SIGTERM)
 		hint_bounds(request->policy, e);
-	if (!v->exited || !(hint(request, e) || sign))
-		return;
-	log_note("%s", advice_trace(advice_command(request, &arena), &arena));
 }
 
 /* ---- the run ---- */
 
-/* The pieces of the notes; the last one finds everything at once. */
-static void advice_json(struct jw *w, const struct gate_request *request,
-			const struct gate_verdict *v)
+static void advice_json(struct jw *w, struct gate *gate,
+			const struct gate_request *request,
+			const struct child_end *e)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	struct advice_known known = known_of(request, v);
-	struct advice_list list;
+	struct advice_known known = known_of(gate, request, e, &arena);
+	struct advice_list list = advice_find(&known, &arena);
 
-	known.trace = advice_command(request, &arena);
-	list = advice_find(&known, &arena);
 	if (!list.n)
 		return;
 	jw_kv_array(w, "advice");
@@ -577,7 +577,7 @@ static void advice_json(struct jw *w, const struct gate_request *request,
 	jw_end(w);
 }
 
-static int write_report(const struct gate_request *request,
+static int write_report(struct gate *gate, const struct gate_request *request,
 			const struct child_end *e, struct outfile *file,
 			struct err *err)
 {
@@ -597,7 +597,7 @@ static int write_report(const struct gate_request *request,
 	facts_limits(&w, "limits", &e->verdict);
 	facts_dropped(&shown, &w, "dropped", &e->verdict);
 	facts_denials(&shown, &w, "denials", &e->verdict);
-	advice_json(&w, request, &e->verdict);
+	advice_json(&w, gate, request, e);
 	facts_execs(&shown, &w, "execs", &e->verdict);
 	facts_recipes(&shown, &w, "recipes", child);
 	facts_enforced(&w, "enforced", child->facts, child->n_facts);
@@ -633,10 +633,10 @@ static int run_one(struct gate *gate, const struct gate_request *request,
 	warn_arguments(gate, request, arena);
 	if (child_run(gate, request, STDOUT_FILENO, STDERR_FILENO, &e, err) < 0)
 		return -1;
-	say_end(request, &e);
+	say_end(gate, request, &e);
 	status = child_end_status(&e.verdict);
 	/* the program's status is worth more than ours */
-	if (report->path && write_report(request, &e, report, err) < 0)
+	if (report->path && write_report(gate, request, &e, report, err) < 0)
 		log_error("--report: %s", err->msg);
 	child_end_release(&e);
 	return status;

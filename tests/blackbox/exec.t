@@ -169,6 +169,22 @@ is "a log that is opened for stderr alone is appended to" "$(head -n1 log), $(wc
 "$BIN" trace -- "$PYTHON" log.py 2>>log >/dev/null
 like "a trace appends, too" "$(head -n1 log)" '^old$'
 
+# ---- words of a program whose stderr is pumped: of a terminal, or a log ----
+
+mkdir far
+echo x >far/file
+"$BIN" exec -- "$PYTHON" -c "open('$PWD/far/file')" >"$out" 2>>words.log
+file_has "the file that a program missed is advised" words.log \
+	"to allow it: --read $PWD/far/file"
+file_has "with the trace that finds the rest" words.log \
+	'to find everything that it needs: matins trace -- '
+"$BIN" exec -- "$PYTHON" -c "open('$PWD/far/none')" >"$out" 2>>none.log
+file_lacks "a file that is missing for all is not" none.log 'to allow it'
+"$BIN" exec --read far -- "$PYTHON" -c "open('$PWD/far/none')" \
+	>"$out" 2>>granted.log
+file_lacks "nor is a trace, where its folder is granted" granted.log \
+	'matins trace'
+
 # ---- a trace is offered where it may help ----
 
 run_matins exec -- ls folder
