@@ -53,6 +53,9 @@ static enum said_kind kind_of(struct str line)
 	return SAID_NOTHING;
 }
 
+/* The quotation mark before a path, of programs of GNU in UTF-8. */
+#define CURLY "\xe2\x80\x98"
+
 static bool is_quote(char c)
 {
 	return c == '\'' || c == '"' || c == '`';
@@ -71,15 +74,19 @@ static bool is_relative(struct str s)
 	return dot || memchr(s.p, '/', s.n);
 }
 
+/* "'path'", or as programs of GNU write it in UTF-8. */
 static struct str quoted(struct str rest)
 {
-	struct str inside = {rest.p + 1, rest.n - 1};
-	size_t end = str_find(inside, rest.p[0]);
+	bool is_curly = str_starts(rest, CURLY);
+	const struct str close =
+		is_curly ? STR("\xe2\x80\x99") : (struct str){rest.p, 1};
+	struct str inside = {rest.p + close.n, rest.n - close.n};
+	const char *end = memmem(inside.p, inside.n, close.p, close.n);
 
-	if (!end || end == inside.n ||
-	    (inside.p[0] != '/' && !is_relative((struct str){inside.p, end})))
-		return (struct str){NULL, 0};
-	return (struct str){inside.p, end};
+	inside.n = end ? (size_t)(end - inside.p) : 0;
+	return inside.n && (inside.p[0] == '/' || is_relative(inside))
+		       ? inside
+		       : (struct str){NULL, 0};
 }
 
 /* Take a word that begins with one slash, without punctuation behind it. */
@@ -111,7 +118,9 @@ static struct str path_in(struct str line)
 
 		if (!is_begin(line, i))
 			continue;
-		path = is_quote(rest.p[0]) ? quoted(rest) : bare(rest);
+		path = is_quote(rest.p[0]) || str_starts(rest, CURLY)
+			       ? quoted(rest)
+			       : bare(rest);
 		if (path.p)
 			return path;
 	}

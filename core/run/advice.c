@@ -99,10 +99,12 @@ struct refused_file {
 static const char *real_of(const struct finder *f, struct str path)
 {
 	const char *cwd = f->known->request->cwd;
-	char *all = path.p[0] == '/'
-			    ? arena_strndup(f->arena, path.p, path.n)
-			    : arena_printf(f->arena, "%s/%.*s", cwd ? cwd : "/",
-					   STR_ARG(path));
+	/* some programs know `~` */
+	const char *given =
+		path_home(arena_strndup(f->arena, path.p, path.n), f->arena);
+	char *all = given[0] == '/' ? arena_strdup(f->arena, given)
+				    : arena_printf(f->arena, "%s/%s",
+						   cwd ? cwd : "/", given);
 	char *end = all + strlen(all), real[PATH_MAX];
 
 	if (end - all >= PATH_MAX)

@@ -169,6 +169,17 @@ args = ['-c', 'import socket; socket.create_connection((\"x\", 443), 1)', 'http:
 is "a port of this machine is taken from the URL" "$(lines)" \
 	'sandbox.net = ["127.0.0.1:8765"]'
 
+# ---- a file of HOME ----
+
+mkdir -p "$HOME/lists"
+echo "x paid the rent" >"$HOME/lists/todo.txt"
+follow tilde "type = 'mcp-client'
+command = 'matins'
+args = ['brief']
+tool = 'todo'
+params = { file = '~/lists/todo.txt' }" \
+	"sandbox.read = [\"$HOME/lists/todo.txt\"]" '0 open, 1 done'
+
 # ---- a tool ----
 
 tool_server server.py <<-'END'

@@ -27,6 +27,13 @@ TEST(said_refusal, words_of_runtimes, have_kind_and_path)
 	     SAID_ACCESS, "/etc/x");
 	says("FileNotFoundError: [Errno 2] No such file or directory: 'd/x.db'",
 	     SAID_MISSING, "d/x.db");
+	says("find: \xe2\x80\x98/srv/a b\xe2\x80\x99: No such file or "
+	     "directory",
+	     SAID_MISSING, "/srv/a b");
+	says("rm: cannot remove \xe2\x80\x98x.db\xe2\x80\x99: Permission "
+	     "denied",
+	     SAID_ACCESS, "x.db");
+	says("\xe2\x80\x98/srv/a: Permission denied", SAID_ACCESS, NULL);
 	says("{ code: 'EROFS', syscall: 'open', path: 'x.db' }", SAID_WRITE,
 	     "x.db");
 	says("cat: /srv/a: Permission denied", SAID_ACCESS, "/srv/a");
