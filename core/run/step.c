@@ -299,6 +299,17 @@ static void fail_refused(struct step_run *s)
 			      "\"fail\"");
 }
 
+static void add_advice(struct advice_list *list, struct arena *arena,
+		       const char *text, const char *setting)
+{
+	list->item =
+		arena_grow(arena, list->item, list->n, sizeof(*list->item));
+	list->item[list->n++] = (struct advice){
+		.text = text,
+		.setting = setting,
+	};
+}
+
 /*
  * Add a piece where the server refused a call with a value of -p that is not a
  * string: a strict step would have typed it by the schema of the tool.
@@ -316,16 +327,38 @@ static void advise_strict(const struct step_run *s, struct advice_list *list,
 		i++;
 	if (i == in->n)
 		return;
-	list->item =
-		arena_grow(arena, list->item, list->n, sizeof(*list->item));
-	list->item[list->n++] = (struct advice){
-		.text = arena_printf(arena,
-				     "the value %.*s of a -p was passed as "
-				     "JSON; a strict step reads the schema of "
-				     "the tool, which may take text",
-				     STR_ARG(str_first(in->item[i].text, 40))),
-		.setting = "strict = true",
-	};
+	add_advice(list, arena,
+		   arena_printf(arena,
+				"the value %.*s of a -p was passed as JSON; a "
+				"strict step reads the schema of the tool, "
+				"which may take text",
+				STR_ARG(str_first(in->item[i].text, 40))),
+		   "strict = true");
+}
+
+/* Add a piece where the words of a named server miss the tool. */
+static void advise_tools(const struct step_run *s, struct str said,
+			 struct advice_list *list, struct arena *arena)
+{
+	const struct step *step = s->plan->step;
+	const char *words;
+
+	if (!step->server || s->plan->strict || !step->tool ||
+	    (s->result.reason != REASON_IS_ERROR &&
+	     s->result.reason != REASON_RPC_ERROR))
+		return;
+	said = str_first(said, SAID_BYTES);
+	words = arena_strndup(arena, said.p, said.n);
+	if (strcasestr(words, "tool") &&
+	    (s->result.reason == REASON_RPC_ERROR ||
+	     strstr(words, step->tool)) &&
+	    (strcasestr(words, "not found") || strcasestr(words, "unknown")))
+		add_advice(list, arena,
+			   arena_printf(arena,
+					"tools of this server: matins tools "
+					"-s %s",
+					step->server_name),
+			   NULL);
 }
 
 /* Print it without secrets: a program chooses the names that it asks for. */
@@ -384,6 +417,7 @@ static void advise(struct step_run *s, struct str err_tail,
 	if (s->result.reason != REASON_CANCELLED && known.request->program)
 		list = advice_find(&known, &s->arena);
 	advise_strict(s, &list, &s->arena);
+	advise_tools(s, known.said, &list, &s->arena);
 	all = ARENA_ARRAY(&s->arena, struct report_advice, list.n);
 	for (size_t i = 0; i < list.n; i++) {
 		const struct advice *a = &list.item[i];

@@ -60,6 +60,15 @@ json_is "without strict the server decides" step_results[0].state ok
 is "a step without strict asks for no list of tools" "$(count tools/list)" 0
 
 server
+step misspelt ad '{}'
+step failing failing '{}'
+run_r
+json_is "without strict: an unknown tool leads to the list" \
+	step_results[0].advice[0].text 'tools of this server: matins tools -s s' \
+	step_results[0].advice[0].toml ''
+json_is "a tool that fails does not" step_results[1].advice absent
+
+server
 step good add "$GOOD" 'strict = true'
 step bad add "$BAD" 'strict = true'
 step unknown ad '{}' 'strict = true'
