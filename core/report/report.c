@@ -123,23 +123,12 @@ bool report_step_has_data(const struct report_step *s)
 static void add_word(struct buf *out, struct str value)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	struct str s;
-	size_t used = 0;
 
-	scan_string(value, &text);
-	s = buf_str(&text);
-	while (s.n && used < WORD_BYTES) {
-		size_t n = str_utf8_len(s);
-		bool plain = n && (unsigned char)s.p[0] >= ' ';
-
-		n = n ? n : 1;
-		buf_add(out, plain ? s.p : " ", plain ? n : 1);
-		used += n;
-		s.p += n;
-		s.n -= n;
-	}
-	if (s.n)
-		buf_adds(out, "…");
+	(void)!scan_string_cut(value, WORD_BYTES, &text);
+	for (size_t i = 0; i < text.n; i++)
+		if ((unsigned char)text.p[i] < ' ')
+			text.p[i] = ' ';
+	buf_add_str(out, buf_str(&text));
 }
 
 static void add_size(struct buf *out, uint64_t bytes)
