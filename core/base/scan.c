@@ -269,7 +269,7 @@ static void scanner_init(struct scanner *s, struct str text,
 	*s = (struct scanner){
 		.begin = text.p,
 		.p = text.p,
-		.end = text.p + text.n,
+		.end = text.n ? text.p + text.n : text.p,
 		.limits = {LIMIT_JSON_DEPTH, LIMIT_JSON_MEMBERS},
 		.err = err,
 	};

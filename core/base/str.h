@@ -57,7 +57,8 @@ MUST_USE static inline bool str_is(struct str a, const char *s)
 /* The text behind its first n bytes, of which it has as many. */
 MUST_USE static inline struct str str_skip(struct str s, size_t n)
 {
-	return (struct str){s.p + n, s.n - n};
+	/* nothing has no place, and none behind it */
+	return (struct str){n ? s.p + n : s.p, s.n - n};
 }
 
 bool str_starts(struct str s, const char *prefix) MUST_USE;
