@@ -242,10 +242,25 @@ programs() {
 	else
 		skip "$who: a static program of Go" "no Go here"
 	fi
-	# what Debian has on the PATH is a script that looks for the newest
-	psql=$(printf '%s\n' /usr/lib/postgresql/*/bin/psql | tail -n1)
-	if [[ -x $psql ]]; then
-		try psql 5432 'hello from the database' "$psql" \
+	if [[ -x $T/musl ]]; then
+		try "a static program of musl" 80 '^HTTP/1.. 200' "$T/musl" \
+			granted.test 80
+	else
+		skip "$who: a static program of musl" "no musl-gcc here"
+	fi
+	if [[ -e $T/get.jar ]]; then
+		try java 80 '^HTTP/1.. 200.* 200$' java -Xshare:auto \
+			-cp "$T/get.jar" Get granted.test 80
+	else
+		skip "$who: java" "no JDK here"
+	fi
+	if [[ -x /usr/bin/nc ]]; then
+		try nc 80 'succeeded' nc -zv granted.test 80
+	else
+		skip "$who: nc" "no nc here"
+	fi
+	if [[ -x /usr/bin/psql ]]; then
+		try psql 5432 'hello from the database' psql \
 			-h granted.test -U nobody -d none -c 'select 1'
 	else
 		skip "$who: psql" "no PostgreSQL client here"
@@ -303,6 +318,52 @@ END
 	GOCACHE=$cache GO111MODULE=off CGO_ENABLED=0 \
 		go build -o "$T/fetch" "$T/fetch.go" || echo "# Go does not build"
 	[[ $cache != "$T"/* ]] || rm -rf "$cache"
+fi
+# One with another C library, which reads resolv.conf itself.
+cat >"$T/musl.c" <<'END'
+#include <netdb.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+	static const char ask[] = "GET / HTTP/1.0\r\n\r\n";
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *a;
+	char text[1000];
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (argc < 3 || getaddrinfo(argv[1], argv[2], &hints, &a) ||
+	    connect(fd, a->ai_addr, a->ai_addrlen) ||
+	    write(fd, ask, sizeof(ask) - 1) < 0)
+		return 1;
+	return fwrite(text, 1, read(fd, text, sizeof(text)), stdout) == 0;
+}
+END
+! command -v musl-gcc >"$T/.found" ||
+	musl-gcc -static -o "$T/musl" "$T/musl.c" || echo "# musl does not build"
+
+# And one whose sockets are of IPv6, with IPv4 in them: by a socket, by a URL.
+cat >"$T/Get.java" <<'END'
+import java.io.*;
+import java.net.*;
+
+class Get {
+	public static void main(String[] to) throws IOException {
+		var s = new Socket(to[0], Integer.parseInt(to[1]));
+		s.getOutputStream().write("GET / HTTP/1.0\r\n\r\n".getBytes());
+		var line = new BufferedReader(
+			new InputStreamReader(s.getInputStream())).readLine();
+		var u = new URL("http://" + to[0] + ":" + to[1] + "/");
+		var c = (HttpURLConnection) u.openConnection();
+		System.out.println(line + " " + c.getResponseCode());
+	}
+}
+END
+if command -v javac >"$T/.found" && command -v jar >"$T/.found"; then
+	javac -d "$T/classes" "$T/Get.java" &&
+		jar cf "$T/get.jar" -C "$T/classes" Get.class ||
+		echo "# Java does not build"
 fi
 both_users all_of_it
 done_testing
