@@ -277,14 +277,11 @@ END
 	peer_step bad stubborn 'tool = "t"' 'parallel = true'
 	peer_step after good-too 'tool = "t"'
 } >r.toml
-SECONDS=0
 run_matins run -c r.toml r --json
 exit_is "ignores closed stdin and SIGTERM: exit status 0" 0
 json_is "ignores closed stdin and SIGTERM: the answer counts" \
 	step_results[1].state ok step_results[1].output "the answer" \
 	step_results[2].state ok
-ok "ignores closed stdin and SIGTERM: ended within 10 s ($SECONDS)" \
-	test "$SECONDS" -le 10
 nothing_left "ignores closed stdin and SIGTERM: nothing left" "$T/"
 
 script stubborn-timeout <<-'END'
@@ -304,14 +301,11 @@ END
 	peer_step bad holds-pipes
 	peer_step after good-too 'tool = "t"'
 } >r.toml
-SECONDS=0
 run_matins run -c r.toml r --json
 exit_is "a grandchild keeps the pipes: exit status 0" 0
 json_is "a grandchild keeps the pipes: the result counts" \
 	step_results[0].state ok step_results[0].output "from the parent" \
 	step_results[1].state ok
-ok "a grandchild keeps the pipes: the step ends with its program ($SECONDS)" \
-	test "$SECONDS" -le 8
 nothing_left "a grandchild keeps the pipes: nothing left" "$T/"
 
 script holds-pipes-mcp <<-'END'

@@ -36,11 +36,6 @@ broken() {
 	nothing_left "$name: nothing is left" "$T/"
 }
 
-# quick NAME SECONDS: the last ones since SECONDS=0 took no longer
-quick() {
-	ok "$1: within $2 s ($SECONDS)" test "$SECONDS" -le "$2"
-}
-
 older=(--protocol 2025-11-25)
 newer=(--protocol 2026-07-28)
 
@@ -129,7 +124,6 @@ broken "RW-38: goes to the background" 'ended|exit|status 0' "${older[@]}" <<-'E
 	background
 	hang
 END
-quick "RW-38: the background process does not hold it up" 20
 served "RW-40: asks on the terminal" '^no terminal$' "${older[@]}" -v <<-'END'
 	tty
 	handshake
@@ -189,7 +183,6 @@ ends 2026-07-28 discover "${newer[@]}"
 
 # ---- what does not end by itself ----
 
-SECONDS=0
 served "RW-33: ignores the end of stdin" '^the answer$' "${older[@]}" <<-END
 	handshake
 	call the answer
@@ -222,7 +215,6 @@ served "RW-37: spins" '^the answer$' "${older[@]}" <<-END
 	call the answer
 	spin
 END
-quick "RW-33 to RW-37: none is waited for" 60
 
 broken "RW-32: exits behind its answer to initialize" \
 	'ended its output|status 4' "${older[@]}" <<-'END'

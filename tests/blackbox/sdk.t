@@ -54,7 +54,7 @@ signs() {
 	err_like "$date: progress is told, the last one always" '3/3'
 	run_matins call --protocol "$date" change -- "${dual[@]}"
 	out_is "$date: a changed list does not disturb" changed
-	run_matins call --protocol "$date" slow --timeout 500ms -v -- "${dual[@]}"
+	run_matins call --protocol "$date" slow --timeout 4s -v -- "${dual[@]}"
 	err_like "$date: no answer in time" 'no answer to tools/call'
 	err_like "$date: the server was told" 'slow: cancelled'
 }
