@@ -29,6 +29,8 @@
 struct ledger {
 	char *dir, *path; /* of ledger.jsonl; owned */
 	int fd;		  /* -1: there is nothing to read */
+	bool has_room;	  /* .room is of store_make_room() */
+	struct timespec room;
 };
 
 /* A `started` or `finished` line; slices of the text that was read. */
@@ -438,11 +440,17 @@ static int store(const struct ledger *l, const char *file, uint64_t generation,
 	/* a report that is not kept is printed for its sum alone */
 	if (!keep_runs)
 		print_summed(&arg, NULL);
-	if (store_put(l->dir, file, generation, &text, keep_runs, err) < 0)
+	if (store_put(l->dir, file, generation, &text, keep_runs,
+		      l->has_room ? &l->room : NULL, err) < 0)
 		return -1;
 	sha256_end(&summed.sum, digest);
 	sha256_text(digest, ret_hex);
 	return 0;
+}
+
+void ledger_make_room(struct ledger *l, const char *file, uint64_t keep_runs)
+{
+	l->has_room = store_make_room(l->dir, file, keep_runs, &l->room);
 }
 
 int ledger_finish(struct ledger *l, uint64_t generation,

@@ -79,6 +79,10 @@ struct ledger_end {
 	int64_t wall_ns; /* of now, nanoseconds since 1970 UTC */
 };
 
+/* Remove the reports of a file that its next one pushes out, while steps run;
+   ledger_finish() does what is left. */
+void ledger_make_room(struct ledger *l, const char *file, uint64_t keep_runs);
+
 /*
  * Store the report, then put `finished` with its hash on disk.
  *

@@ -122,17 +122,43 @@ static int add_report(const char *state_dir, const char *folder,
 	return fd_add_text(path, report, err);
 }
 
+bool store_make_room(const char *state_dir, const char *file, uint64_t keep,
+		     struct timespec *ret)
+{
+	AUTO(mem_freep) char *folder = folder_of(state_dir, file);
+	struct err ignored = ERR_INIT;
+	struct stat st;
+
+	/* the only one stays until the next is there */
+	if (keep < 2 || prune(folder, keep - 1, 0, &ignored) < 0 ||
+	    stat(folder, &st) < 0)
+		return false;
+	*ret = st.st_mtim;
+	return true;
+}
+
+static bool is_unchanged(const char *folder, const struct timespec *since)
+{
+	struct stat st;
+
+	return since && stat(folder, &st) == 0 &&
+	       st.st_mtim.tv_sec == since->tv_sec &&
+	       st.st_mtim.tv_nsec == since->tv_nsec;
+}
+
 int store_put(const char *state_dir, const char *file, uint64_t generation,
-	      const struct fd_text *report, uint64_t keep, struct err *err)
+	      const struct fd_text *report, uint64_t keep,
+	      const struct timespec *room, struct err *err)
 {
 	AUTO(mem_freep) char *folder = folder_of(state_dir, file);
 	AUTO(mem_freep)
 	char *path = mem_printf("%s/%llu.json", folder,
 				(unsigned long long)generation);
+	bool has_room = is_unchanged(folder, room);
 
 	if (keep && add_report(state_dir, folder, path, report, err) < 0)
 		return -1;
-	return prune(folder, keep, generation, err);
+	return has_room ? 0 : prune(folder, keep, generation, err);
 }
 
 int store_get(const char *state_dir, const char *file, uint64_t generation,

@@ -11,7 +11,9 @@
 #ifndef CORE_REPORT_STORE_H
 #define CORE_REPORT_STORE_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "core/base/buf.h"
 #include "core/base/err.h"
@@ -23,11 +25,23 @@
  * highest generations. With keep 0 nothing is written and all are removed.
  *
  * file    path of the configuration
+ * room    of store_make_room(); NULL: none was made
  * errors  ERR_SYS
  */
 int store_put(const char *state_dir, const char *file, uint64_t generation,
-	      const struct fd_text *report, uint64_t keep, struct err *err)
-	MUST_USE;
+	      const struct fd_text *report, uint64_t keep,
+	      const struct timespec *room, struct err *err) MUST_USE;
+
+/*
+ * Remove, while there is time, what the next report of the file will push out.
+ * Where a run is lost then, there is one report less; so with one that is kept
+ * nothing is done.
+ *
+ * ret      for store_put(), which looks again where another run was faster
+ * returns  whether room was made
+ */
+bool store_make_room(const char *state_dir, const char *file, uint64_t keep,
+		     struct timespec *ret) MUST_USE;
 
 /*
  * Append a kept report to `out`.

@@ -174,6 +174,7 @@ struct run {
 	struct remotes *remotes;
 	struct notices *notices;
 	size_t next, running;
+	bool has_paused; /* use_pause() */
 	unsigned jobs;
 	struct loop_timer tick;
 	uint64_t begin_ns;
@@ -646,6 +647,16 @@ static void on_tick(void *arg)
 		       loop_now(&r->loop) + r->o->observer.tick_ms * NS_PER_MS);
 }
 
+/* While programs start there is time for what else would come at the end. */
+static void use_pause(struct run *r)
+{
+	const struct config *config = &r->o->file->config;
+
+	if (r->ledger && !r->has_paused)
+		ledger_make_room(r->ledger, config->path, config->keep_runs);
+	r->has_paused = true;
+}
+
 static int walk_plan(struct run *r, struct err *err)
 {
 	r->loop.on_signal = on_signal;
@@ -663,6 +674,8 @@ static int walk_plan(struct run *r, struct err *err)
 		if (!r->running && r->next == r->plan.n_steps &&
 		    pool_is_idle(r->pool))
 			return 0;
+		if (!is_one_due(r))
+			use_pause(r);
 		/* between two starts the others go on: what has ended gives
 		   its memory, descriptors and control group to the next */
 		if ((is_one_due(r) ? loop_look : loop_turn)(&r->loop, err) < 0)

@@ -39,7 +39,7 @@ static int store(const char *dir, uint64_t generation, struct str report,
 {
 	const struct fd_text text = fd_text_of(&report);
 
-	return store_put(dir, A, generation, &text, keep, err);
+	return store_put(dir, A, generation, &text, keep, NULL, err);
 }
 
 static void put(const char *dir, uint64_t generation, uint64_t keep)
@@ -48,6 +48,31 @@ static void put(const char *dir, uint64_t generation, uint64_t keep)
 
 	if (store(dir, generation, STR("{}\n"), keep, &err) < 0)
 		fail_msg("%s", err.msg);
+}
+
+TEST_IN(temp_dir, store, room, is_made_once_and_looked_at_again)
+{
+	const char *dir = *state;
+	const struct str report = STR("{}\n");
+	const struct fd_text text = fd_text_of(&report);
+	struct err err = ERR_INIT;
+	struct timespec room;
+
+	assert_false(store_make_room(dir, A, 3, &room));
+	for (uint64_t g = 1; g <= 3; g++)
+		put(dir, g, 3);
+	assert_false(store_make_room(dir, A, 1, &room));
+	assert_true(kept(dir, 1));
+	assert_true(store_make_room(dir, A, 3, &room));
+	assert_false(kept(dir, 1));
+	assert_true(kept(dir, 2) && kept(dir, 3));
+	assert_int_equal(store_put(dir, A, 4, &text, 3, &room, &err), 0);
+	assert_true(kept(dir, 2) && kept(dir, 3) && kept(dir, 4));
+	/* another run was faster: the folder is another one since */
+	room.tv_nsec ^= 1;
+	assert_int_equal(store_put(dir, A, 5, &text, 3, &room, &err), 0);
+	assert_false(kept(dir, 2));
+	assert_true(kept(dir, 3) && kept(dir, 4) && kept(dir, 5));
 }
 
 TEST_IN(temp_dir, store, put, is_read_back_private)
@@ -149,7 +174,7 @@ TEST_IN(temp_dir, store, two_files, keeps_each_apart)
 	for (uint64_t g = 1; g <= 3; g++)
 		put(dir, g, 100);
 	for (uint64_t g = 4; g <= 9; g++)
-		assert_int_equal(store_put(dir, B, g, &text, 2, &err), 0);
+		assert_int_equal(store_put(dir, B, g, &text, 2, NULL, &err), 0);
 	for (uint64_t g = 1; g <= 3; g++)
 		assert_true(kept(dir, g));
 	assert_int_equal(store_get(dir, B, 7, &out, &err), -1);
