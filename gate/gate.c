@@ -279,6 +279,8 @@ static int start(struct prepared *p, struct gate_child *c, struct err *err)
 	int r = open_stdio(p->request, &l->fd[FD_IN], pipe, c->fd, err);
 
 	l->state = &c->state;
+	l->before_exec = p->gate->config.before_exec;
+	l->before_exec_arg = p->gate->config.before_exec_arg;
 	for (size_t i = 0; i < p->n_named; i++)
 		c->state.left.named[c->state.left.n_named++].path =
 			arena_strdup(&c->arena, p->named[i]);

@@ -168,6 +168,11 @@ struct gate_config {
 	   out when the answer is false; NULL: always say it. */
 	bool (*has_news)(void *arg, const char *sentence);
 	void *has_news_arg;
+	/* Called for each start while the child makes itself ready: its
+	   program is executed when this has returned 0, and never when it
+	   fails. NULL: at once. */
+	int (*before_exec)(void *arg, struct err *err);
+	void *before_exec_arg;
 };
 
 /*

@@ -1,6 +1,7 @@
 #include "core/base/kernel.h"
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -66,6 +67,11 @@ int kernel_capset(const struct __user_cap_data_struct caps[2])
 		.version = _LINUX_CAPABILITY_VERSION_3};
 
 	return (int)syscall(SYS_capset, &header, caps);
+}
+
+void kernel_futex_wake(const uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
 int kernel_seccomp(unsigned operation, unsigned flags, void *args)

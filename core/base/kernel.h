@@ -85,6 +85,9 @@ int kernel_waitid(int pidfd, siginfo_t *ret, int options,
 int kernel_capget(struct __user_cap_data_struct ret[2]) MUST_USE;
 int kernel_capset(const struct __user_cap_data_struct caps[2]) MUST_USE;
 
+/* Wake who waits for the word to change, in whatever process. */
+void kernel_futex_wake(const uint32_t *word);
+
 int kernel_seccomp(unsigned operation, unsigned flags, void *args);
 
 /* attr  NULL: `flags` ask for the ABI or for its corrected errors */

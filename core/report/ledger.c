@@ -29,6 +29,7 @@
 struct ledger {
 	char *dir, *path; /* of ledger.jsonl; owned */
 	int fd;		  /* -1: there is nothing to read */
+	bool is_synced;	  /* all lines of ours */
 	bool has_room;	  /* .room is of store_make_room() */
 	struct timespec room;
 };
@@ -302,17 +303,24 @@ static int append_line(struct ledger *l, struct buf *line, struct err *err)
 	return err_sys(err, saved, "write %s", l->path);
 }
 
-/* Append a line under the lock, and give that up. Other runs may begin while
-   the line goes to disk. */
+/* Append a line under the lock, and give that up. */
 static int append_last(struct ledger *l, struct buf *line, struct err *err)
 {
 	int r = append_line(l, line, err);
 
 	while (flock(l->fd, LOCK_UN) < 0 && errno == EINTR)
 		;
-	if (r == 0 && fdatasync(l->fd) < 0)
-		r = err_sys(err, errno, "sync %s", l->path);
+	l->is_synced = false;
 	return r;
+}
+
+/* Other runs may begin while the line goes to disk. */
+int ledger_sync(struct ledger *l, struct err *err)
+{
+	if (!l->is_synced && fdatasync(l->fd) < 0)
+		return err_sys(err, errno, "sync %s", l->path);
+	l->is_synced = true;
+	return 0;
 }
 
 /* ---- processes ---- */
@@ -475,7 +483,8 @@ int ledger_finish(struct ledger *l, uint64_t generation,
 		jw_kv_cstr(&w, "sha256", sha256);
 	jw_end(&w);
 	if (lock(l, &append_err) < 0 ||
-	    append_last(l, &line, &append_err) < 0) {
+	    append_last(l, &line, &append_err) < 0 ||
+	    ledger_sync(l, &append_err) < 0) {
 		*err = append_err;
 		return -1;
 	}

@@ -7,7 +7,8 @@
  *	AUTO(ledger_freep) struct ledger *l = NULL;
  *	if (ledger_open(NULL, &l, err) < 0)
  *		return -1;
- *	if (ledger_start(l, &which, wall_ns, &generation, err) < 0)
+ *	if (ledger_start(l, &which, wall_ns, &generation, err) < 0 ||
+ *	    ledger_sync(l, err) < 0)
  *		return -1;
  *	...
  *	ledger_finish(l, generation, &end, &report, keep_runs, err);
@@ -62,14 +63,20 @@ struct ledger_routine {
 };
 
 /*
- * Take the next generation and put `started` on disk; when this returns 0 the
- * line is synced.
+ * Take the next generation and write `started`. Others see it at once; nothing
+ * may be done in the name of the run before ledger_sync().
  *
  * wall_ns  of now, nanoseconds since 1970 UTC
  */
 int ledger_start(struct ledger *l, const struct ledger_routine *which,
 		 int64_t wall_ns, uint64_t *ret_generation, struct err *err)
 	MUST_USE;
+
+/*
+ * Put what was written on disk: at most once for each line.
+ * errors  ERR_SYS
+ */
+int ledger_sync(struct ledger *l, struct err *err) MUST_USE;
 
 struct ledger_end {
 	struct ledger_routine which;

@@ -174,7 +174,8 @@ struct run {
 	struct remotes *remotes;
 	struct notices *notices;
 	size_t next, running;
-	bool has_paused; /* use_pause() */
+	bool has_paused;  /* use_pause() */
+	bool is_unsynced; /* the disk refuses, and that was said */
 	unsigned jobs;
 	struct loop_timer tick;
 	uint64_t begin_ns;
@@ -298,7 +299,8 @@ static void finish_ledger(struct run *r)
 	warn(r, arena_printf(arena, "this run is not fully recorded: %s",
 			     err.msg));
 	fill_facts(r);
-	if (r->o->require_ledger && r->result->exit_status == 0)
+	if (r->o->require_ledger &&
+	    (r->result->exit_status == 0 || r->is_unsynced))
 		r->result->exit_status = err_exit_status(err.kind);
 }
 
@@ -347,6 +349,37 @@ static int take_lock(struct run *r, struct err *err)
 	return r->result->busy_skipped ? 0 : -1;
 }
 
+/* Steps that start programs wait for the disk while these get ready. */
+static bool has_programs_only(const struct run *r)
+{
+	for (size_t i = 0; i < r->plan.n_steps; i++) {
+		const struct server *server = r->plan.steps[i].step->server;
+
+		if (server && server->url)
+			return false;
+	}
+	return true;
+}
+
+/* For gate_config.before_exec: nothing runs that is not recorded for good. */
+static int record_start(void *arg, struct err *err)
+{
+	struct run *r = arg;
+
+	bool is_required = r->o->require_ledger || asks_for_lock(r);
+
+	if (!r->ledger || (r->is_unsynced && !is_required) ||
+	    ledger_sync(r->ledger, err) == 0)
+		return 0;
+	r->is_unsynced = true;
+	if (is_required)
+		return err_wrap(err, "the ledger is required");
+	warn(r, arena_printf(&r->result->arena, "this run is not recorded: %s",
+			     err->msg));
+	*err = (struct err)ERR_INIT;
+	return 0;
+}
+
 /* Take a generation, or warn that there is none. */
 static int open_ledger(struct run *r, struct err *err)
 {
@@ -364,7 +397,8 @@ static int open_ledger(struct run *r, struct err *err)
 		if (loop_take_signals(&r->loop, err) < 0)
 			return -1;
 		if (ledger_start(r->ledger, &which, r->begin_wall_ns,
-				 &r->result->report.generation, &why) == 0)
+				 &r->result->report.generation, &why) == 0 &&
+		    (has_programs_only(r) || ledger_sync(r->ledger, &why) == 0))
 			return 0;
 	}
 	if (r->o->require_ledger || asks_for_lock(r)) {
@@ -428,6 +462,8 @@ static int open_gate(struct run *r, struct err *err)
 		.state_dir = state,
 		.has_news = has_news,
 		.has_news_arg = r,
+		.before_exec = record_start,
+		.before_exec_arg = r,
 	};
 	const char *says;
 

@@ -43,6 +43,7 @@
 /* Calls of the child after the filter: X(name). sendmsg with flags 0. */
 #define SECCOMP_CHILD_CALLS(X) \
 	X(sendmsg)             \
+	X(futex)               \
 	X(close)               \
 	X(close_range)         \
 	X(read)                \

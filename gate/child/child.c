@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <linux/capability.h>
 #include <linux/close_range.h>
+#include <linux/futex.h>
 #include <linux/prctl.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -445,6 +446,18 @@ static void install_filter(struct launch *l)
 	report_exec(l, (int)r);
 }
 
+/* As a rule the gate was faster, and nothing is asked. */
+static void wait_for_leave(struct launch *l)
+{
+	uint32_t leave;
+
+	while (!(leave = __atomic_load_n(&l->leave, __ATOMIC_ACQUIRE)))
+		sys_call(SYS_futex, &l->leave, FUTEX_WAIT, LEAVE_WAIT, NULL,
+			 NULL, 0);
+	if (leave == LEAVE_END)
+		child_fail(l, STAGE_REPORT, -ECANCELED);
+}
+
 int child_main(void *arg)
 {
 	struct launch *l = arg;
@@ -470,6 +483,7 @@ int child_main(void *arg)
 			   sys_call(KERNEL_LANDLOCK_RESTRICT_SELF,
 				    CHILD_FD(FD_RULESET), 0));
 	install_filter(l);
+	wait_for_leave(l);
 	child_must(l, STAGE_SIGNALS,
 		   sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &no_signals, NULL,
 			    sizeof(no_signals)));

@@ -74,6 +74,9 @@ struct child_state {
 /* Does init count what the program leaves in .cwd, a private folder? */
 enum launch_left { LEFT_IGNORED, LEFT_IN_FOLDER, LEFT_IN_HOME };
 
+/* What the gate says to a program that is ready to be executed. */
+enum launch_leave { LEAVE_WAIT, LEAVE_GO, LEAVE_END };
+
 /* A path that is opened in the child's own view for a Landlock rule. */
 struct late_rule {
 	const char *path;
@@ -141,6 +144,10 @@ struct launch {
 	 */
 	bool (*serve)(int listener, int *diag, void *arg);
 	void *serve_arg;
+	/* The gate calls it beside the child; without its leave, .leave, the
+	   program is not executed. NULL: it need not wait. */
+	int (*before_exec)(void *arg, struct err *err);
+	void *before_exec_arg;
 	/* In an own view the file is opened again, by this path, and must be
 	   the one that was judged. NULL: FD_EXEC is executed. */
 	const char *exec_path;
@@ -148,6 +155,8 @@ struct launch {
 	ino_t exec_ino;
 	const char *const *argv;
 	const char *const *envp;
+
+	uint32_t leave; /* enum launch_leave; a futex */
 
 	/* results */
 	int exec_fd; /* file that init has chosen to be executed */

@@ -265,6 +265,20 @@ static int explain_clone(uint64_t flags, struct err *err)
 		       flags ? " with new namespaces" : "");
 }
 
+/* Do what must be done before the program runs, while the child works; then
+   give it leave. */
+static int give_leave(struct launch *l, struct err *err)
+{
+	int r = l->before_exec ? l->before_exec(l->before_exec_arg, err) : 0;
+
+	if (!l->before_exec)
+		return 0;
+	__atomic_store_n(&l->leave, r < 0 ? LEAVE_END : LEAVE_GO,
+			 __ATOMIC_RELEASE);
+	kernel_futex_wake(&l->leave);
+	return r;
+}
+
 int launch_start(struct launch *l, uint64_t clone_flags, struct launched *ret,
 		 struct err *err)
 {
@@ -280,6 +294,7 @@ int launch_start(struct launch *l, uint64_t clone_flags, struct launched *ret,
 	l->stage = STAGE_NONE;
 	l->setup_step = -1;
 	l->started = 0;
+	l->leave = l->before_exec ? LEAVE_WAIT : LEAVE_GO;
 	l->program_stack = process_exec_stack();
 	if (!l->program_stack)
 		return err_sys(err, errno, "stack of the child");
@@ -299,9 +314,9 @@ int launch_start(struct launch *l, uint64_t clone_flags, struct launched *ret,
 	if (!table.is_shared)
 		close(l->fd[FD_SOCK]);
 	if (r == 0) {
-		r = table_wait(l, &table, &d.init) < 0
-			    ? is_late(err)
-			    : wait_for_exec(l, sock, &d, err);
+		r = table_wait(l, &table, &d.init) < 0 ? is_late(err)
+		    : give_leave(l, err) < 0	       ? -1
+					     : wait_for_exec(l, sock, &d, err);
 		is_over = r < 0;
 	}
 	receive_messages(sock, l->asks_sockets, &d);

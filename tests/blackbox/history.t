@@ -335,4 +335,37 @@ MATINS_STATE=$T/own run_matins run -c m.toml good --json
 json_is "MATINS_STATE has a counter of its own" generation 1
 ok "MATINS_STATE has a ledger of its own" test -f "$T/own/ledger.jsonl"
 
+# ---- a start that does not come to the disk ----
+
+mkdir marks
+cat >marks.toml <<-'END'
+	[routines.marks]
+	[[routines.marks.steps]]
+	name = "s"
+	type = "script"
+	command = "touch"
+	args = ["marks/x"]
+	[routines.marks.steps.sandbox]
+	write = ["marks"]
+END
+if "$HELPERS/hide" disk -- true 2>/dev/null; then
+	WRAP=("$HELPERS/hide" disk --)
+	export MATINS_STATE=$T/disk
+	run_matins run -c marks.toml marks --require-ledger
+	exit_is "a start that is not on disk fails a run that requires it" 1
+	out_like "that run says why" 'the ledger is required.*Input/output'
+	not_ok "its program was made ready, and not executed" test -e marks/x
+	run_matins run -c marks.toml marks --json
+	exit_is "without that the run goes on" 0
+	json_is "and says that it is not recorded" run.warnings[0] '~not recorded'
+	ok "its program was executed" test -e marks/x
+	WRAP=()
+	rm marks/x
+	run_matins run -c marks.toml marks --require-ledger
+	exit_is "with a disk that writes it runs" 0
+	ok "and the program was executed" test -e marks/x
+else
+	skip "a start that is not on disk" "calls cannot be hidden here"
+fi
+
 done_testing

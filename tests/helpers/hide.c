@@ -127,6 +127,8 @@ static const struct rule RULES[] = {
 	CALL("seccomp", SYS_seccomp, ENOSYS),
 	{"seccomp", SYS_prctl, EINVAL, 0, ANY, PR_SET_SECCOMP},
 	{"seccomp", SYS_prctl, EINVAL, 0, ANY, PR_GET_SECCOMP},
+	/* a disk that fails when it is to write */
+	CALL("disk", SYS_fdatasync, EIO),
 	/* an outer sandbox that takes no filter from us */
 	CALL("filters", SYS_seccomp, EPERM),
 	/* before Linux 5.3, 5.9, 6.3; an old outer filter */
