@@ -28,8 +28,8 @@ struct mcp_step {
 	struct judgement judged; /* of it, while the tools are listed again */
 	uint32_t repairs;
 	bool waits;	  /* for the end of the server */
-	struct str facts; /* "{" and members, of the process; n = 0: not
-			     known, or another's */
+	struct buf facts; /* "{" and members, of the process, until they are
+			     written; n = 0: not known, or another's */
 	size_t facts_scrubbed;
 };
 
@@ -698,7 +698,6 @@ static void mcp_leave(struct step_run *s, enum pool_end how)
 /* The process that this step started, or left as the last, has ended. */
 static void mcp_closed(struct pool_user *u, struct client *c)
 {
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	struct step_run *s = u->arg;
 	struct mcp_step *m = s->mcp;
 	const struct gate_verdict *v = client_verdict(c);
@@ -706,10 +705,10 @@ static void mcp_closed(struct pool_user *u, struct client *c)
 
 	if (!u->session_of) {
 		m->facts_scrubbed = 0;
-		jw_init(&w, &text, false);
+		buf_clear(&m->facts);
+		jw_init(&w, &m->facts, false);
 		jw_object(&w);
 		client_facts(c, &w, &m->facts_scrubbed);
-		m->facts = arena_str(&s->arena, buf_str(&text));
 		if (v && s->ctx->verdict)
 			s->ctx->verdict(s->ctx->arg, s, v);
 	}
@@ -719,6 +718,8 @@ static void mcp_closed(struct pool_user *u, struct client *c)
 		step_end(s);
 	else if (s->phase == STEP_ENDED)
 		write_facts(s);
+	if (s->phase == STEP_ENDED)
+		buf_release(&m->facts);
 }
 
 static void mcp_fail(struct step_run *s, enum step_reason reason,
@@ -1161,6 +1162,7 @@ void step_init(struct step_run *s, struct step_context *ctx,
 	if (!s->is_call || plan->reason != REASON_NONE)
 		return;
 	s->mcp = mem_zalloc(sizeof(*s->mcp));
+	s->mcp->facts = (struct buf)BUF_INIT(BUF_UNBOUNDED);
 	s->mcp->user = (struct pool_user){
 		.name = step->name,
 		.plan = plan,
@@ -1179,8 +1181,10 @@ void step_release(struct step_run *s)
 			s->program->o.loop = NULL;
 		program_release(s->program);
 	}
-	if (s->mcp)
+	if (s->mcp) {
 		tool_check_release(&s->mcp->check);
+		buf_release(&s->mcp->facts);
+	}
 	free(s->program);
 	free(s->mcp);
 	env_release(&s->env);
