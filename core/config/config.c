@@ -463,9 +463,13 @@ static bool expand_text(struct expander *x, struct buf *out)
 	while (text.n) {
 		struct str inside;
 
-		if (!str_starts(text, "${")) {
-			buf_addc(out, text.p[0]);
-			text = str_skip(text, 1);
+		size_t plain = str_find(text, '$');
+
+		if (!plain && !str_starts(text, "${"))
+			plain = 1;
+		if (plain) {
+			buf_add(out, text.p, plain);
+			text = str_skip(text, plain);
 			continue;
 		}
 		text = str_skip(text, 2);

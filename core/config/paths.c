@@ -78,10 +78,12 @@ static void add_parts(struct buf *out, const char *path)
 	while (rest.p) {
 		struct str part = str_cut(&rest, '/');
 
-		if (str_is(part, ".."))
+		if (str_is(part, "..")) {
 			go_up(out);
-		else if (part.n && !str_is(part, "."))
-			buf_addf(out, "/%.*s", STR_ARG(part));
+		} else if (part.n && !str_is(part, ".")) {
+			buf_addc(out, '/');
+			buf_add_str(out, part);
+		}
 	}
 }
 

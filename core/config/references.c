@@ -109,12 +109,15 @@ static bool is_root(struct str word, enum place place)
  */
 static size_t lookalike(struct str s, struct str whole, enum place place)
 {
-	size_t open = str_starts(s, "{{") || str_starts(s, "${") ? 2 : 1;
-	struct str rest = str_skip(s, open);
-	size_t n;
+	struct str rest;
+	size_t open, n;
 
+	if (!is_in(s.p[0], "${"))
+		return 0;
+	open = str_starts(s, "{{") || str_starts(s, "${") ? 2 : 1;
 	if (s.p[0] != '$' && open == 1)
 		return 0;
+	rest = str_skip(s, open);
 	while (open == 2 && rest.n && rest.p[0] == ' ')
 		rest = str_skip(rest, 1);
 	n = name_length(rest);
