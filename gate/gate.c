@@ -961,6 +961,7 @@ int gate_new(const struct gate_config *config, struct gate **ret_gate,
 	g->private_dirs = (struct private_dirs)PRIVATE_INIT;
 	g->base = (struct grants)GRANTS_INIT(&g->arena);
 	g->is_root = geteuid() == 0;
+	limits_own(g->limits);
 	g->landlock_abi = landlock_abi();
 	if (grants_open_base(&g->base, err) < 0) {
 		gate_free(g);

@@ -27,6 +27,19 @@ static uint64_t data_limit(const struct policy *p,
 	return p->memory_bytes;
 }
 
+void limits_own(struct rlimit ret[N_LIMITS])
+{
+	static const __rlimit_resource_t resources[N_LIMITS] = {
+#define LIMIT(name, value) RLIMIT_##name,
+#include "gate/cgroup/limits.def"
+#undef LIMIT
+	};
+
+	for (size_t i = 0; i < N_LIMITS; i++)
+		if (getrlimit(resources[i], &ret[i]) < 0)
+			ret[i] = (struct rlimit){RLIM_INFINITY, RLIM_INFINITY};
+}
+
 void limits_build(const struct policy *p, const struct limits_context *c,
 		  struct limit ret[N_LIMITS])
 {
@@ -37,15 +50,13 @@ void limits_build(const struct policy *p, const struct limits_context *c,
 	};
 
 	for (size_t i = 0; i < N_LIMITS; i++) {
-		struct rlimit now;
+		rlim_t max = c->own[i].rlim_max;
 
 		ret[i] = want[i];
-		if (getrlimit((__rlimit_resource_t)ret[i].resource, &now) < 0)
-			continue;
-		if (ret[i].both.rlim_max > now.rlim_max)
-			ret[i].both.rlim_max = now.rlim_max;
-		if (ret[i].both.rlim_cur > now.rlim_max)
-			ret[i].both.rlim_cur = now.rlim_max;
+		if (ret[i].both.rlim_max > max)
+			ret[i].both.rlim_max = max;
+		if (ret[i].both.rlim_cur > max)
+			ret[i].both.rlim_cur = max;
 	}
 }
 

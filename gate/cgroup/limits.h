@@ -29,10 +29,13 @@ enum {
 };
 
 struct limits_context {
-	uint64_t tasks;	     /* bound of processes and threads */
-	bool memory_counted; /* a control group bounds that of the tree */
+	const struct rlimit *own; /* limits_own() */
+	uint64_t tasks;		  /* bound of processes and threads */
+	bool memory_counted;	  /* a control group bounds that of the tree */
 };
 
+/* Read the limits of the runner; one that the kernel does not know is none. */
+void limits_own(struct rlimit ret[N_LIMITS]);
 /* Fill all N_LIMITS; lowers only. */
 void limits_build(const struct policy *p, const struct limits_context *c,
 		  struct limit ret[N_LIMITS]);

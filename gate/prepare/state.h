@@ -15,6 +15,7 @@
 #include "core/base/arena.h"
 #include "gate/build/setup.h"
 #include "gate/cgroup/cgroup.h"
+#include "gate/cgroup/limits.h"
 #include "gate/child/ns.h"
 #include "gate/gate.h"
 #include "gate/path/private.h"
@@ -50,6 +51,8 @@ struct gate {
 	struct arena arena;
 	int landlock_abi;
 	bool is_root;
+	/* Limits of the runner, which bound those of children. */
+	struct rlimit limits[N_LIMITS];
 	uint64_t spawned;   /* programs started so far */
 	struct grants base; /* opened for every child */
 	/* HOME as the caller names it, and without links; both NULL when
