@@ -101,30 +101,105 @@ static int is_met(const struct sock_filter *i, uint32_t a)
 	return -1;
 }
 
+/* The value that was compared is not used any further. */
+static bool forgets(const struct writer *w, size_t at)
+{
+	return at < w->n_in && (w->in[at].code == (BPF_RET | BPF_K) ||
+				w->in[at].code == (BPF_LD | BPF_W | BPF_ABS));
+}
+
+/*
+ * Half of an argument that is masked with 0 before it is compared decides
+ * nothing. Follow the comparisons; `at` itself where this is none.
+ */
+static size_t skip_masked(const struct writer *w, size_t at)
+{
+	const struct sock_filter *in = w->in;
+	size_t to = at + 2;
+
+	if (to >= w->n_in || in[at].code != (BPF_LD | BPF_W | BPF_ABS) ||
+	    in[at + 1].code != (BPF_ALU | BPF_AND | BPF_K) || in[at + 1].k)
+		return at;
+	while (to < w->n_in && is_met(&in[to], 0) >= 0)
+		to += 1U + (is_met(&in[to], 0) ? in[to].jt : in[to].jf);
+	return forgets(w, to) ? to : at;
+}
+
+/* The last of comparisons with k, k - 1, k - 2 and so on that lead to one
+   place. */
+static size_t run_end(const struct writer *w, size_t at)
+{
+	const uint16_t equal = BPF_JMP | BPF_JEQ | BPF_K;
+	const struct sock_filter *in = w->in;
+	size_t to = at + 1 + in[at].jt;
+
+	for (;;) {
+		size_t next = at + 1 + in[at].jf;
+
+		if (in[at].code != equal || next >= w->n_in ||
+		    in[next].code != equal || in[next].k + 1 != in[at].k ||
+		    next + 1 + in[next].jt != to)
+			return at;
+		at = next;
+	}
+}
+
+static size_t copy_from(struct writer *w, size_t at);
+
+static size_t copy_condition(struct writer *w, size_t at)
+{
+	size_t last = run_end(w, at);
+	const struct sock_filter *i = &w->in[at], *low = &w->in[last];
+	size_t yes = copy_from(w, at + 1 + i->jt);
+	size_t no = copy_from(w, last + 1 + low->jf);
+
+	if (last == at)
+		return put_condition(w, i->code, i->k, yes, no);
+	yes = put_condition(w, BPF_JMP | BPF_JGE | BPF_K, low->k, yes, no);
+	return put_condition(w, BPF_JMP | BPF_JGT | BPF_K, i->k, no, yes);
+}
+
+/* Copy a mask, with a comparison with 0 behind it as one instruction. */
+static size_t copy_mask(struct writer *w, size_t at)
+{
+	const struct sock_filter *i = &w->in[at], *next = i + 1;
+	size_t yes, no;
+
+	if (at + 1 < w->n_in && next->code == (BPF_JMP | BPF_JEQ | BPF_K) &&
+	    !next->k && forgets(w, at + 2 + next->jt) &&
+	    forgets(w, at + 2 + next->jf)) {
+		yes = copy_from(w, at + 2 + next->jf);
+		no = copy_from(w, at + 2 + next->jt);
+		return put_condition(w, BPF_JMP | BPF_JSET | BPF_K, i->k, yes,
+				     no);
+	}
+	continue_at(w, copy_from(w, at + 1));
+	return put(w, *i);
+}
+
 /* Copy what is reached from an instruction, each only once. */
 static size_t copy_from(struct writer *w, size_t at)
 {
 	const struct sock_filter *i;
-	size_t yes, no;
 
 	if (at >= w->n_in) {
 		w->failed = true;
 		return w->n;
 	}
+	at = skip_masked(w, at);
 	i = &w->in[at];
 	if (w->copied[at] && (i->code != (BPF_RET | BPF_K) ||
 			      distance_to(w, w->copied[at]) < JUMP_MAX))
 		return w->copied[at];
 	if (is_met(i, 0) >= 0) {
-		yes = copy_from(w, at + 1 + i->jt);
-		no = copy_from(w, at + 1 + i->jf);
-		w->copied[at] = put_condition(w, i->code, i->k, yes, no);
+		w->copied[at] = copy_condition(w, at);
 	} else if (i->code == (BPF_JMP | BPF_JA)) {
 		w->copied[at] = copy_from(w, at + 1 + i->k);
 	} else if (i->code == (BPF_RET | BPF_K)) {
 		w->copied[at] = put(w, *i);
-	} else if (i->code == (BPF_LD | BPF_W | BPF_ABS) ||
-		   i->code == (BPF_ALU | BPF_AND | BPF_K)) {
+	} else if (i->code == (BPF_ALU | BPF_AND | BPF_K)) {
+		w->copied[at] = copy_mask(w, at);
+	} else if (i->code == (BPF_LD | BPF_W | BPF_ABS)) {
 		continue_at(w, copy_from(w, at + 1));
 		w->copied[at] = put(w, *i);
 	} else {

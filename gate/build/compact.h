@@ -5,8 +5,10 @@
  * number, to remember those that are allowed with all arguments, and
  * compiles it. So the path to a verdict and the length are what a start pays
  * for. libseccomp compares numbers one by one; here neighbours with the same
- * verdict are one range, found by halving, and equal ends are shared: half
- * the instructions and half the path (gate/README.md, Costs).
+ * verdict are one range, found by halving, and equal ends are shared; so are
+ * neighbours among the values of an argument, and a half of it that is masked
+ * away is not looked at: less than half the instructions, half the path
+ * (gate/README.md, Costs).
  *
  *	struct sock_filter *out;
  *	size_t n = compact_filter(in, n_in, arch, newest, &out);

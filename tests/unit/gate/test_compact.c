@@ -21,7 +21,7 @@ static uint64_t interesting(const struct seccomp_filter *f)
 
 	switch (r >> 32 & 3) {
 	case 0:
-		return k;
+		return k + (r >> 40) % 3 - 1;
 	case 1:
 		return k ^ (UINT64_C(1) << (r >> 40 & 31));
 	case 2:
