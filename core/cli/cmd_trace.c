@@ -56,22 +56,8 @@ const struct option options_trace[] = {
 
 #define RECORD_ALL (GATE_RECORD_EXEC | GATE_RECORD_FILES | GATE_RECORD_NET)
 
-#define TRACE_APPLY_KEYS 8
-
-/* Needs of a step that are put into the configuration: --apply. */
-struct trace_apply {
-	struct arena arena;
-	const struct config_file *file; /* borrowed; NULL: not opened */
-	struct outfile out;
-	struct edit_row row[TRACE_APPLY_KEYS];
-	size_t n;
-	const char *left_out; /* first row that no trace grants, and why */
-};
-
-#define TRACE_APPLY_INIT                                  \
-	{                                                 \
-		.arena = ARENA_INIT, .out = OUTFILE_INIT, \
-	}
+/* Keys that a trace finds rows of. */
+#define TRACE_KEYS 8
 
 struct trace {
 	const struct args *args;
@@ -79,14 +65,19 @@ struct trace {
 	struct gate_policy asked;  /* all options */
 	struct gate_policy plain;  /* options that grant nothing */
 	struct gate_policy traced; /* policy of the traced run */
-	struct trace_apply apply;
 	struct gate_needs needs;
+	struct edit_row row[TRACE_KEYS]; /* those that are granted, by key */
+	size_t n_rows;
 	uint64_t dropped; /* records beyond the bound */
 	bool has_needs;
-	bool has_failed;     /* the needs could not be found; said */
-	bool went_well;	     /* the program or step did its work */
-	struct buf table;    /* table of a step, scrubbed */
-	struct outfile file; /* of -o; its path is NULL without */
+	bool has_failed;  /* the needs could not be found; said */
+	bool went_well;	  /* the program or step did its work */
+	struct buf table; /* table of a step, scrubbed */
+	const struct config_file *config; /* of a step; borrowed */
+	struct outfile applied; /* the same, of --apply; its path is NULL
+				   without */
+	const char *left_out;	/* first need that no trace grants, and why */
+	struct outfile file;	/* of -o; its path is NULL without */
 	struct err why;
 	struct gate_request
 		request; /* request of a step, under the plain policy */
@@ -309,21 +300,12 @@ static void add_table(struct trace *t, const char *table, struct buf *out)
 /* "2 read, 1 exec" */
 static const char *count_rows(struct trace *t)
 {
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	const struct gate_need *need = t->needs.need;
+	const char *all = "";
 
-	for (size_t i = 0, n; i < t->needs.n; i += n) {
-		size_t rows = 0;
-
-		for (n = 0; i + n < t->needs.n &&
-			    strcmp(need[i].key, need[i + n].key) == 0;
-		     n++)
-			rows += !need[i + n].why_not;
-		if (rows)
-			buf_addf(&out, "%s%zu %s", out.n ? ", " : "", rows,
-				 need[i].key);
-	}
-	return arena_strdup(&t->arena, out.n ? buf_cstr(&out) : "nothing");
+	for (size_t i = 0; i < t->n_rows; i++)
+		all = arena_printf(&t->arena, "%s%s%zu %s", all, i ? ", " : "",
+				   t->row[i].values.n, t->row[i].key);
+	return *all ? all : "nothing";
 }
 
 static int put_table(struct trace *t, const struct buf *table, struct err *err)
@@ -336,6 +318,35 @@ static int put_table(struct trace *t, const struct buf *table, struct err *err)
 	log_note("trace: wrote %s, which grants: %s", t->file.path,
 		 count_rows(t));
 	return 0;
+}
+
+/* ---- rows ---- */
+
+static struct edit_row *row_of(struct trace *t, const char *key)
+{
+	size_t i = 0;
+
+	while (i < t->n_rows && strcmp(t->row[i].key, key) != 0)
+		i++;
+	if (i == TRACE_KEYS)
+		return NULL;
+	if (i == t->n_rows)
+		t->row[t->n_rows++] = (struct edit_row){.key = key};
+	return &t->row[i];
+}
+
+static void keep_rows(struct trace *t)
+{
+	for (size_t i = 0; i < t->needs.n; i++) {
+		const struct gate_need *n = &t->needs.need[i];
+		struct edit_row *row = n->why_not ? NULL : row_of(t, n->key);
+
+		if (!row)
+			continue;
+		list_add(&row->values, &t->arena, n->value);
+		row->is_word |= strcmp(n->key, "net") == 0 &&
+				gate_net_is_word(n->value);
+	}
 }
 
 /* ---- before: the policy of the trace ---- */
@@ -374,41 +385,25 @@ static int find_needs(struct trace *t, struct gate *gate,
 			       "sandbox allows no seccomp listener");
 	t->dropped = v->records_dropped;
 	t->went_well = went_well;
-	return gate_needs(gate, plain, &t->traced, v, went_well, &t->arena,
-			  &t->needs, err);
+	if (gate_needs(gate, plain, &t->traced, v, went_well, &t->arena,
+		       &t->needs, err) < 0)
+		return -1;
+	keep_rows(t);
+	return 0;
 }
 
 /* ---- --apply ---- */
 
 /*
- * Look up the file, so that nothing that is traced can put another there.
- * errors  ERR_SYS, ERR_CONFIG
- */
-static int apply_open(struct trace_apply *a, const struct config_file *file,
-		      struct err *err)
-{
-	if (outfile_open(&a->out, file->path, OUTFILE_DURABLE, err) < 0)
-		return err_wrap(err, "--apply");
-	a->file = file;
-	return 0;
-}
-
-static void apply_release(struct trace_apply *a)
-{
-	outfile_release(&a->out);
-	arena_release(&a->arena);
-}
-
-/*
  * Write a path as a person would: from the file's folder, or from HOME. A slash
  * tells a folder of programs from the name of one.
  */
-static const char *as_written(struct trace_apply *a, const char *key,
+static const char *as_written(struct trace *t, const char *key,
 			      const char *value)
 {
 	const struct {
 		const char *folder, *name;
-	} from[] = {{a->file->config.dir, "."}, {path_own_home(0), "~"}};
+	} from[] = {{t->config->config.dir, "."}, {path_own_home(0), "~"}};
 	char real[PATH_MAX];
 
 	for (size_t i = 0; value[0] == '/' && i < ARRAY_LEN(from); i++)
@@ -416,7 +411,7 @@ static const char *as_written(struct trace_apply *a, const char *key,
 		    place_covers(real, value)) {
 			const char *rest = value + strlen(real);
 
-			return arena_printf(&a->arena, "%s%s", from[i].name,
+			return arena_printf(&t->arena, "%s%s", from[i].name,
 					    !*rest && strcmp(key, "exec") == 0
 						    ? "/"
 						    : rest);
@@ -424,106 +419,92 @@ static const char *as_written(struct trace_apply *a, const char *key,
 	return value;
 }
 
-static struct edit_row *row_of(struct trace_apply *a, const char *key)
-{
-	for (size_t i = 0; i < a->n; i++)
-		if (strcmp(a->row[i].key, key) == 0)
-			return &a->row[i];
-	if (a->n == TRACE_APPLY_KEYS)
-		return NULL;
-	a->row[a->n] = (struct edit_row){.key = key};
-	return &a->row[a->n++];
-}
-
-static void leave_out(struct trace_apply *a, const struct gate_need *n,
+static void leave_out(struct trace *t, const struct gate_need *n,
 		      const struct scrub *scrub)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf clean = BUF_INIT(BUF_UNBOUNDED);
 
-	if (a->left_out)
+	if (t->left_out)
 		return;
 	buf_addf(&text, "%s ", n->key);
 	edit_add_string(&text, n->value);
 	buf_addf(&text, ": %s", n->why_not);
 	scrub_apply(scrub, buf_str(&text), &clean);
-	a->left_out = arena_strdup(&a->arena, buf_cstr(&clean));
+	t->left_out = arena_strdup(&t->arena, buf_cstr(&clean));
 }
 
 /*
- * Take over the needs. Keys, tokens and rows with a credential in them are
- * named in a warning and left out.
+ * Take over the needs as they are written. Keys, tokens and rows with a
+ * credential in them are named in a warning and left out.
  */
-static void apply_rows(struct trace_apply *a, const struct gate *gate,
-		       const struct gate_needs *needs,
+static void apply_rows(struct trace *t, const struct gate *gate,
 		       const struct scrub *scrub)
 {
-	for (size_t i = 0; i < needs->n; i++) {
-		const struct gate_need *n = &needs->need[i];
-		struct edit_row *row;
+	for (size_t i = 0; i < t->needs.n; i++)
+		if (t->needs.need[i].why_not)
+			leave_out(t, &t->needs.need[i], scrub);
+	for (size_t i = 0; i < t->n_rows; i++) {
+		struct edit_row *row = &t->row[i];
+		struct strlist found = row->values;
 
-		if (n->why_not) {
-			leave_out(a, n, scrub);
-			continue;
+		row->values = (struct strlist){NULL, 0};
+		for (size_t k = 0; k < found.n; k++) {
+			const char *value = found.item[k];
+
+			if ((*value == '/' && gate_is_secret(gate, value)) ||
+			    (scrub && scrub_finds(scrub, str_of(value))))
+				log_warning("trace: a row of %s is left out, "
+					    "it names keys, tokens or a "
+					    "credential",
+					    row->key);
+			else
+				list_add_new(&row->values, &t->arena,
+					     as_written(t, row->key, value));
 		}
-		if ((n->value[0] == '/' && gate_is_secret(gate, n->value)) ||
-		    (scrub && scrub_finds(scrub, str_of(n->value)))) {
-			log_warning("trace: a row of %s is left out, it names "
-				    "keys, tokens or a credential",
-				    n->key);
-			continue;
-		}
-		row = row_of(a, n->key);
-		if (!row)
-			continue;
-		row->is_word |= strcmp(n->key, "net") == 0 &&
-				gate_net_is_word(n->value);
-		list_add_new(&row->values, &a->arena,
-			     arena_strdup(&a->arena,
-					  as_written(a, n->key, n->value)));
 	}
 }
 
 /* The bytes that were read when the command began, and no others. */
-static int read_again(struct trace_apply *a, struct buf *text, struct err *err)
+static int read_again(struct trace *t, struct buf *text, struct err *err)
 {
 	char sha256[SHA256_HEX_BYTES];
 
-	if (fd_read_regular(a->file->path, text, err) < 0)
+	if (fd_read_regular(t->config->path, text, err) < 0)
 		return -1;
 	sha256_hex(buf_str(text), sha256);
-	return strcmp(sha256, a->file->sha256) == 0
+	return strcmp(sha256, t->config->sha256) == 0
 		       ? 0
 		       : err_set(err, ERR_CONFIG,
 				 "%s changed during the trace; trace again",
-				 a->file->path);
+				 t->config->path);
 }
 
 /* The new text loads as well as the old one. */
-static int check_text(struct trace_apply *a, struct str text, struct err *err)
+static int check_text(struct trace *t, struct str text, struct err *err)
 {
 	struct findings findings = {0};
 	struct toml_value root;
 	struct config config;
-	int r = toml_parse(&a->arena, text, &root, err);
+	int r = toml_parse(&t->arena, text, &root, err);
 
-	if (r == 0 && routine_load(&root, true, false, &a->arena, &config,
+	if (r == 0 && routine_load(&root, true, false, &t->arena, &config,
 				   &findings) < 0) {
 		for (size_t i = 0; i < findings.n; i++)
 			if (!findings.item[i].warning && !findings.item[i].note)
 				*err = findings.item[i].err;
-		r = err_wrap(err, "%s would be invalid", a->file->path);
+		r = err_wrap(err, "%s would be invalid", t->config->path);
 	}
 	findings_release(&findings);
 	return r;
 }
 
 /* Allow the new bytes exactly where the old ones were allowed. */
-static void keep_allowance(struct trace_apply *a, struct str text)
+static void keep_allowance(struct trace *t, struct str text)
 {
 	struct config_file now = {.path = NULL};
 	const struct config_options options = {
-		.path = a->file->path,
+		.path = t->config->path,
 		.lax = true,
 		.quiet = true,
 		.names_only = true,
@@ -532,16 +513,16 @@ static void keep_allowance(struct trace_apply *a, struct str text)
 	struct err err = ERR_INIT;
 	struct allowance old;
 
-	if (!a->file->found ||
-	    allowed_find(NULL, a->file->found, &a->arena, &old, &err) != 0 ||
-	    strcmp(old.sha256, a->file->sha256) != 0)
+	if (!t->config->found ||
+	    allowed_find(NULL, t->config->found, &t->arena, &old, &err) != 0 ||
+	    strcmp(old.sha256, t->config->sha256) != 0)
 		return;
 	sha256_hex(text, old.sha256);
 	if (config_open(&options, &now, &err) < 0 ||
 	    strcmp(now.sha256, old.sha256) != 0) {
 		log_warning("trace: the new %s is not allowed yet: matins "
 			    "allow",
-			    a->file->path);
+			    t->config->path);
 	} else {
 		old.grants = now.grants;
 		if (allowed_keep(NULL, &old, &err) < 0)
@@ -551,44 +532,37 @@ static void keep_allowance(struct trace_apply *a, struct str text)
 }
 
 /* Say what stays to be done by hand where a key has another value already. */
-static void say_left(const struct trace_apply *a)
+static void say_left(const struct trace *t)
 {
-	for (size_t i = 0; i < a->n; i++) {
-		AUTO(buf_release) struct buf list = BUF_INIT(BUF_UNBOUNDED);
-		const struct strlist *values = &a->row[i].values;
+	for (size_t i = 0; i < t->n_rows; i++) {
+		AUTO(buf_release) struct buf value = BUF_INIT(BUF_UNBOUNDED);
+		const struct edit_row *row = &t->row[i];
 
-		for (size_t k = 0; k < values->n; k++) {
-			buf_adds(&list, k ? ", " : "");
-			edit_add_string(&list, values->item[k]);
-		}
-		if (a->row[i].is_left)
-			log_warning("trace: sandbox.%s has a value that cannot "
-				    "be joined with what the step needs%s; to "
-				    "allow it, write %s = %s%s%s there",
-				    a->row[i].key,
-				    strcmp(a->row[i].key, "net") == 0
-					    ? " (\"loopback\" is a network of "
-					      "its own, without the services "
-					      "of this machine)"
-					    : "",
-				    a->row[i].key, a->row[i].is_word ? "" : "[",
-				    buf_cstr(&list),
-				    a->row[i].is_word ? "" : "]");
+		if (!row->is_left)
+			continue;
+		edit_add_value(&value, row);
+		log_warning("trace: sandbox.%s has a value that cannot be "
+			    "joined with what the step needs%s; to allow it, "
+			    "write %s = %s there",
+			    row->key,
+			    strcmp(row->key, "net") == 0
+				    ? " (\"loopback\" is a network of its own, "
+				      "without the services of this machine)"
+				    : "",
+			    row->key, buf_cstr(&value));
 	}
 }
 
 /* Say why the file stays as it is. */
 static void say_unchanged(const struct trace *t, const char *step)
 {
-	const struct trace_apply *a = &t->apply;
-
 	log_note("trace: step %s %s; %s stays as it is%s%s", step,
 		 t->went_well
 			 ? "has all that it needs"
 			 : "failed, and there is nothing to add that a trace "
 			   "may grant; needs behind the failure are not known",
-		 a->file->path, a->left_out ? "; left out: " : "",
-		 a->left_out ? a->left_out : "");
+		 t->config->path, t->left_out ? "; left out: " : "",
+		 t->left_out ? t->left_out : "");
 }
 
 /*
@@ -603,25 +577,24 @@ static int apply_write(struct trace *t, const char *routine, const char *step,
 	AUTO(buf_release) struct buf old = BUF_INIT(LIMIT_CONFIG_BYTES);
 	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_CONFIG_BYTES);
 	AUTO(buf_release) struct buf diff = BUF_INIT(BUF_UNBOUNDED);
-	struct trace_apply *a = &t->apply;
 
-	if (read_again(a, &old, err) < 0 ||
-	    edit_sandbox(buf_str(&old), routine, step, a->row, a->n, &text,
+	if (read_again(t, &old, err) < 0 ||
+	    edit_sandbox(buf_str(&old), routine, step, t->row, t->n_rows, &text,
 			 err) < 0)
 		return err_wrap(err, "--apply");
-	say_left(a);
+	say_left(t);
 	if (str_eq(buf_str(&old), buf_str(&text))) {
 		say_unchanged(t, step);
 		return 0;
 	}
-	if (check_text(a, buf_str(&text), err) < 0 ||
-	    outfile_write_str(&a->out, buf_str(&text), err) < 0)
+	if (check_text(t, buf_str(&text), err) < 0 ||
+	    outfile_write_str(&t->applied, buf_str(&text), err) < 0)
 		return err_wrap(err, "--apply");
-	keep_allowance(a, buf_str(&text));
-	buf_addf(&diff, "--- %s\n+++ %s\n", a->file->path, a->file->path);
+	keep_allowance(t, buf_str(&text));
+	buf_addf(&diff, "--- %s\n+++ %s\n", t->config->path, t->config->path);
 	edit_diff(buf_str(&old), buf_str(&text), &diff);
 	log_note("trace: wrote %s; to run the step: matins step %s %s%s",
-		 a->file->path, routine, step,
+		 t->config->path, routine, step,
 		 t->went_well ? ""
 			      : "; the traced run failed, so rows may be "
 				"missing: trace again when it works");
@@ -833,7 +806,7 @@ static void step_ended(void *arg, struct gate *gate,
 	t->has_failed = !t->has_needs;
 	if (!t->has_needs)
 		return;
-	for (size_t i = 0; t->apply.file && i < t->needs.n; i++) {
+	for (size_t i = 0; t->applied.path && i < t->needs.n; i++) {
 		AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
 
 		if (!t->needs.need[i].was_refused)
@@ -841,8 +814,8 @@ static void step_ended(void *arg, struct gate *gate,
 		add_refused(&line, &t->needs.need[i]);
 		log_warning("%s, once it is granted", buf_cstr(&line));
 	}
-	if (t->apply.file) {
-		apply_rows(&t->apply, gate, &t->needs, scrub);
+	if (t->applied.path) {
+		apply_rows(t, gate, scrub);
 		return;
 	}
 	add_table(t,
@@ -893,7 +866,7 @@ static int run_step(struct trace *t, const struct config_file *file,
 		.shows_advice = true,
 	};
 	struct run_result result;
-	int status, r;
+	int status, r = 0;
 
 	if (find_routine(&file->config, name[0], &o.routine, err) < 0 ||
 	    path_check_links_of(t->file.path, &t->file.folder, &file->config,
@@ -910,12 +883,14 @@ static int run_step(struct trace *t, const struct config_file *file,
 	}
 	if (!t->has_needs)
 		return err_set(err, ERR_SYS, "%s was not started", name[1]);
-	if (!t->apply.file)
+	if (!t->applied.path)
 		r = put_table(t, &t->table, err);
-	else if (status > 128 && (say_unchanged(t, name[1]), true))
-		r = 0;
-	else
+	else if (status <= 128)
 		r = apply_write(t, name[0], name[1], err);
+	else
+		log_note("trace: it was ended before the step was done; %s "
+			 "stays as it is",
+			 t->config->path);
 	return r < 0 ? -1 : status;
 }
 
@@ -933,9 +908,12 @@ static int trace_step(struct trace *t, struct err *err)
 			       "call its tool twice");
 	if (policy_options_read(t->args, &t->arena, &t->asked, &env, err) < 0 ||
 	    open_config(t->args, options, &file, err) < 0 ||
+	    /* nothing that is traced can put another file there */
 	    (args_has(t->args, "apply") &&
-	     apply_open(&t->apply, &file, err) < 0))
+	     outfile_open(&t->applied, file.path, OUTFILE_DURABLE, err) < 0 &&
+	     err_wrap(err, "--apply") < 0))
 		return -1;
+	t->config = &file;
 	return run_step(t, &file, err);
 }
 
@@ -983,12 +961,12 @@ int cmd_trace(const struct args *args, struct err *err)
 			  .why = ERR_INIT,
 			  .table = BUF_INIT(BUF_UNBOUNDED),
 			  .file = OUTFILE_INIT,
-			  .apply = TRACE_APPLY_INIT};
+			  .applied = OUTFILE_INIT};
 	int status = trace(&t, err);
 
 	buf_release(&t.table);
 	outfile_release(&t.file);
-	apply_release(&t.apply);
+	outfile_release(&t.applied);
 	arena_release(&t.arena);
 	return status;
 }

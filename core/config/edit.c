@@ -246,11 +246,15 @@ static void add_lines(const struct editor *e, struct str indent,
 	}
 }
 
-static void add_value(struct buf *out, const struct edit_row *row)
+void edit_add_value(struct buf *out, const struct edit_row *row)
 {
-	buf_adds(out, row->is_word ? "" : "[");
+	if (row->is_word) {
+		edit_add_string(out, row->values.item[0]);
+		return;
+	}
+	buf_addc(out, '[');
 	add_items(out, &row->values);
-	buf_adds(out, row->is_word ? "" : "]");
+	buf_addc(out, ']');
 }
 
 /* `sandbox.read = [...]`, over lines where one would be long. */
@@ -260,7 +264,7 @@ static void add_assignment(const struct editor *e, const char *prefix,
 {
 	AUTO(buf_release) struct buf value = BUF_INIT(BUF_UNBOUNDED);
 
-	add_value(&value, row);
+	edit_add_value(&value, row);
 	buf_addf(out, "%s%s = ", prefix, row->key);
 	if (in_braces || row->is_word ||
 	    indent.n + strlen(prefix) + strlen(row->key) + 3 + value.n <=
@@ -317,7 +321,7 @@ static struct str with_value(struct editor *e, const struct toml_value *v,
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	size_t at = value_at(e, v);
 
-	add_value(&out, row);
+	edit_add_value(&out, row);
 	return spliced(e, e->text, at, skip_value(e->text, at) - at, &out);
 }
 
@@ -488,8 +492,9 @@ static int edit_row(struct editor *e, struct edit_row *row, struct err *err)
 	struct toml_value wanted = e->root, table = {.type = TOML_TABLE};
 	struct str try[TRIES_MAX];
 	struct err ignored = ERR_INIT;
-	size_t n = v ? try_change(e, v, row, &lacks, try)
-		     : try_key(e, sandbox, row, try);
+	size_t n = !row->values.n ? 0
+		   : v		  ? try_change(e, v, row, &lacks, try)
+				  : try_key(e, sandbox, row, try);
 
 	if (!n)
 		return 0;

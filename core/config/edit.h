@@ -42,6 +42,9 @@ int edit_sandbox(struct str text, const char *routine, const char *step,
  */
 void edit_diff(struct str before, struct str after, struct buf *out);
 
+/* Append the value of a row: a word, or a list in one line. */
+void edit_add_value(struct buf *out, const struct edit_row *row);
+
 /* Append a basic string of TOML; control characters are escaped. */
 void edit_add_string(struct buf *out, const char *s);
 

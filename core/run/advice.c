@@ -318,22 +318,20 @@ static const char *setting_of(enum advice_form form, const char *key,
 			      const struct strlist *values, struct arena *arena)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	bool is_word = values->n == 1 && strcmp(key, "net") == 0 &&
-		       gate_net_is_word(values->item[0]);
+	const struct edit_row row = {
+		.values = *values,
+		.is_word = values->n == 1 && strcmp(key, "net") == 0 &&
+			   gate_net_is_word(values->item[0]),
+	};
 
-	if (form == ADVICE_TOML)
-		buf_addf(&out, "sandbox.%s = %s", key, is_word ? "" : "[");
-	for (size_t i = 0; i < values->n; i++) {
-		if (form == ADVICE_OPTION) {
-			buf_addf(&out, "%s--%s ", i ? " " : "", key);
-			add_word(&out, values->item[i]);
-		} else {
-			buf_adds(&out, i ? ", " : "");
-			edit_add_string(&out, values->item[i]);
-		}
+	if (form == ADVICE_TOML) {
+		buf_addf(&out, "sandbox.%s = ", key);
+		edit_add_value(&out, &row);
 	}
-	if (form == ADVICE_TOML && !is_word)
-		buf_addc(&out, ']');
+	for (size_t i = 0; form == ADVICE_OPTION && i < values->n; i++) {
+		buf_addf(&out, "%s--%s ", i ? " " : "", key);
+		add_word(&out, values->item[i]);
+	}
 	return arena_strdup(arena, buf_cstr(&out));
 }
 

@@ -100,6 +100,47 @@ else
 	skip "node" "node is not installed"
 fi
 
+# ---- a package with a native addon: npm, node-gyp, make and a compiler ----
+
+headers=${NODE:+${NODE%/bin/*}/include/node/node_api.h}
+if [[ -n $NODE && -e $headers ]] && type -P npm gcc g++ make >/dev/null; then
+	mkdir -p native/answer
+	cd native || exit
+	cat >answer/answer.c <<-'END'
+		#include <node_api.h>
+		NAPI_MODULE_INIT() {
+			napi_value n;
+			napi_create_int32(env, 42, &n);
+			return n;
+		}
+	END
+	echo '{"name": "answer", "version": "1.0.0"}' >answer/package.json
+	echo '{"targets": [{"target_name": "answer", "sources": ["answer.c"]}]}' \
+		>answer/binding.gyp
+	echo '{"name": "own", "version": "1.0.0"}' >package.json
+	cat >native.toml <<-'END'
+		[[routines.r.steps]]
+		name = "install"
+		type = "script"
+		command = "npm"
+		args = ["install", "--no-audit", "--no-fund", "./answer"]
+		cwd = "."
+		sandbox.preset = ["npm-scripts", "build"]
+	END
+	run_matins run -c native.toml r
+	isnt "a native addon: refused at first" "$status" 0
+	LIMIT_S=120 run_matins trace -c native.toml r install --apply
+	exit_is "a native addon: the trace" 0
+	rm -rf answer/build node_modules package-lock.json
+	LIMIT_S=120 run_matins run -c native.toml r
+	exit_is "a native addon: then it is built" 0
+	is "a native addon: and works" \
+		"$("$NODE" -p 'require("./answer/build/Release/answer.node")')" 42
+	cd .. || exit
+else
+	skip "a native addon" "no node, its headers, npm, make or compiler"
+fi
+
 # ---- what is never written ----
 
 mkdir -p "$HOME/.ssh"
@@ -188,7 +229,7 @@ cp ended.toml ended.old
 read -r _ <out/begun
 kill -TERM $!
 wait $!
-err_like "a trace that is ended: said" 'waits failed.*ended.toml stays as it is'
+err_like "a trace that is ended: said" 'ended before the step was done; ended.toml stays as it is'
 err_unlike "a trace that is ended: never content" 'has all that it needs'
 is "a trace that is ended: the file" "$(cat ended.toml)" "$(cat ended.old)"
 
