@@ -53,6 +53,8 @@ static void add_summary(const struct config_file *file, struct buf *out)
 	} else {
 		add_count(out, ": ok, ", file->config.n_routines, "routine");
 		add_count(out, ", ", count_steps(&file->config), "step");
+		if (file->config.n_servers)
+			add_count(out, ", ", file->config.n_servers, "server");
 	}
 	if (warnings)
 		add_count(out, ", ", warnings, "warning");

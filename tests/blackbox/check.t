@@ -29,7 +29,7 @@ cat >matins.toml <<-'END'
 END
 run_matins check
 exit_is "good: exit status 0" 0
-out_is "good: one line with the counts" "matins.toml: ok, 2 routines, 3 steps"
+out_is "good: one line with the counts" "matins.toml: ok, 2 routines, 3 steps, 1 server"
 err_is "good: nothing on stderr" ""
 run_matins check --json
 json_is "check --json reports routines, steps and findings" file matins.toml ok true routines 2 steps 3 findings '#0'
@@ -97,7 +97,7 @@ run_matins check --lax lax.toml
 exit_is "lax: an unknown key is a warning" 0
 err_is "lax: it is said all the same" \
 	'lax.toml:1:1: warning: unknown key "rotines"; did you mean "routines"?'
-out_is "a file checked with --lax has its warnings counted" "lax.toml: ok, 0 routines, 0 steps, 1 warning"
+out_is "a file checked with --lax has its warnings counted" "lax.toml: ok, 0 routines, 0 steps, 1 server, 1 warning"
 printf 'keep_runs = "x"\n' >lax.toml
 run_matins check --lax lax.toml
 exit_is "lax: a wrong type is an error" 1
