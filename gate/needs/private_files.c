@@ -26,8 +26,9 @@ static const char *const examples[] = {"*.example", "*.sample", "*.template",
 
 bool file_is_private(const struct stat *st)
 {
-	return S_ISREG(st->st_mode) && st->st_uid == geteuid() &&
-	       !(st->st_mode & 0177) && st->st_size > 0;
+	/* the user last: asked of the kernel, for each of all files */
+	return S_ISREG(st->st_mode) && !(st->st_mode & 0177) &&
+	       st->st_size > 0 && st->st_uid == geteuid();
 }
 
 static bool matches(const char *const *patterns, size_t n, const char *name)
@@ -47,10 +48,9 @@ bool file_is_project_key(const char *name)
 /* ---- walking ---- */
 
 struct look {
-	/* true ends it */
-	bool (*fn)(struct look *l, const char *path, const char *name,
-		   const struct stat *st);
-	struct arena arena;
+	/* a file, with the folder that it lies in; true ends the walk */
+	bool (*fn)(struct look *l, const char *path, int fd, const char *name);
+	struct arena arena; /* paths of folders */
 	const char *but;
 	size_t *budget;
 	struct arena *ret_arena;
@@ -72,6 +72,33 @@ static bool left_out(const char *name)
 	return false;
 }
 
+static bool is_folder(int fd, const struct dirent *e)
+{
+	struct stat st;
+
+	return e->d_type == DT_DIR ||
+	       (e->d_type == DT_UNKNOWN &&
+		fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		S_ISDIR(st.st_mode));
+}
+
+static bool look(struct look *l, const char *path, unsigned depth);
+
+static bool look_at(struct look *l, const char *path, unsigned depth, int fd,
+		    const struct dirent *e)
+{
+	const char *entry;
+
+	if (!*l->budget || depth == DEPTH_MAX)
+		return true;
+	--*l->budget;
+	if (!is_folder(fd, e))
+		return l->fn(l, path, fd, e->d_name);
+	entry = arena_printf(&l->arena, "%s/%s", path, e->d_name);
+	return !(l->but && strcmp(entry, l->but) == 0) &&
+	       look(l, entry, depth + 1);
+}
+
 static bool look(struct look *l, const char *path, unsigned depth)
 {
 	int fd = fd_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
@@ -79,33 +106,20 @@ static bool look(struct look *l, const char *path, unsigned depth)
 	const struct dirent *e;
 	bool found = false;
 
-	while (dir && !found && (e = readdir(dir))) {
-		const char *entry =
-			arena_printf(&l->arena, "%s/%s", path, e->d_name);
-		struct stat st;
-
-		if (left_out(e->d_name) ||
-		    (l->but && strcmp(entry, l->but) == 0) ||
-		    fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			continue;
-		if (!*l->budget || depth == DEPTH_MAX) {
-			found = true;
-			break;
-		}
-		--*l->budget;
-		found = l->fn(l, entry, e->d_name, &st);
-		if (!found && S_ISDIR(st.st_mode))
-			found = look(l, entry, depth + 1);
-	}
+	while (dir && !found && (e = readdir(dir)))
+		found = !left_out(e->d_name) && look_at(l, path, depth, fd, e);
 	if (dir)
 		closedir(dir);
 	return found;
 }
 
-static bool is_private(UNUSED struct look *l, UNUSED const char *path,
-		       UNUSED const char *name, const struct stat *st)
+static bool is_private(UNUSED struct look *l, UNUSED const char *path, int fd,
+		       const char *name)
 {
-	return file_is_private(st);
+	struct stat st;
+
+	return fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       file_is_private(&st);
 }
 
 bool folder_holds_private(const char *dir, const char *but, size_t *budget)
@@ -120,12 +134,15 @@ bool folder_holds_private(const char *dir, const char *but, size_t *budget)
 	return found;
 }
 
-static bool add_key(struct look *l, const char *path, const char *name,
-		    const struct stat *st)
+static bool add_key(struct look *l, const char *path, int fd, const char *name)
 {
-	if (S_ISREG(st->st_mode) && file_is_project_key(name))
+	struct stat st;
+
+	if (file_is_project_key(name) &&
+	    fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    S_ISREG(st.st_mode))
 		list_add(l->ret, l->ret_arena,
-			 arena_strdup(l->ret_arena, path));
+			 arena_printf(l->ret_arena, "%s/%s", path, name));
 	return l->ret->n >= KEYS_MAX;
 }
 
