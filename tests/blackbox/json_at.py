@@ -4,7 +4,6 @@
     json_at.py FILE PATH WANT [PATH WANT]...
     json_at.py --get FILE PATH
 """
-import decimal
 import json
 import re
 import sys
@@ -12,8 +11,15 @@ import sys
 ABSENT = object()
 
 
+def exact(text):
+    # loaded on first use: most documents have no fraction
+    import decimal
+
+    return decimal.Decimal(text)
+
+
 def load(text):
-    return json.loads(text, parse_float=decimal.Decimal)
+    return json.loads(text, parse_float=exact)
 
 
 def at(value, path):
