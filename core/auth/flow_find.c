@@ -85,18 +85,6 @@ int metadata_server_urls(const char *issuer, struct arena *arena,
 	return 0;
 }
 
-static const char *join_words(const struct strlist *list, struct arena *arena)
-{
-	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
-
-	for (size_t i = 0; i < list->n; i++) {
-		if (b.n)
-			buf_addc(&b, ' ');
-		buf_adds(&b, list->item[i]);
-	}
-	return b.n ? arena_strndup(arena, b.p, b.n) : NULL;
-}
-
 /* returns  0; 1: not a JSON object, which is not an error here */
 static int read_document(struct str body, struct json **ret, struct err *err)
 {
@@ -130,7 +118,7 @@ int metadata_resource(struct str body, struct arena *arena,
 			       "protected resource metadata: names no "
 			       "authorization server");
 	if (json_texts(object, "scopes_supported", arena, &scopes))
-		r.scopes = join_words(&scopes, arena);
+		r.scopes = scopes.n ? list_join(&scopes, " ", arena) : NULL;
 	r.needs_dpop =
 		json_is_true(object, "dpop_bound_access_tokens_required");
 	*ret = r;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/buf.h"
 #include "core/base/mem.h"
 
 /*
@@ -160,6 +161,16 @@ void list_sort(struct strlist *list)
 {
 	if (list->n)
 		qsort(list->item, list->n, sizeof(*list->item), by_text);
+}
+
+const char *list_join(const struct strlist *list, const char *between,
+		      struct arena *a)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	for (size_t i = 0; i < list->n; i++)
+		buf_addf(&out, "%s%s", i ? between : "", list->item[i]);
+	return arena_strdup(a, buf_cstr(&out));
 }
 
 bool list_has(const struct strlist *list, const char *s)

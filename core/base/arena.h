@@ -50,6 +50,9 @@ void *arena_grow(struct arena *a, const void *old, size_t n, size_t bytes)
 /* Append a string, borrowed, to a list that only grows by this function. */
 void list_add(struct strlist *list, struct arena *a, const char *s);
 bool list_has(const struct strlist *list, const char *s) MUST_USE;
+/* Texts of a list with `between` in between; "" of none. */
+const char *list_join(const struct strlist *list, const char *between,
+		      struct arena *a) MUST_USE;
 /* In the order of strcmp(). */
 void list_sort(struct strlist *list);
 /* Append it unless the list has it. */

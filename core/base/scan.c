@@ -488,6 +488,13 @@ bool scan_get_some(struct str v, const char *name, struct str *ret_value)
 	return true;
 }
 
+bool scan_true(struct str v, const char *name)
+{
+	struct str got;
+
+	return scan_get(v, name, &got) && scan_type(got) == SCAN_TRUE;
+}
+
 struct str scan_some(struct str v, const char *name)
 {
 	struct str got;

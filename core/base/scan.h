@@ -137,6 +137,8 @@ bool scan_get_some(struct str value, const char *name, struct str *ret_value)
 
 /* Value of a member, {NULL, 0} when absent or null. */
 struct str scan_some(struct str value, const char *name) MUST_USE;
+/* A member that is true, and nothing else. */
+bool scan_true(struct str value, const char *name) MUST_USE;
 /* String member with its quotes, {NULL, 0} when absent or of another type. */
 struct str scan_text(struct str value, const char *name) MUST_USE;
 /* Member by a name that may hold NUL, {NULL, 0} when absent; the last counts.

@@ -173,8 +173,7 @@ bool tool_check_result(struct tool_check *c, struct str result,
 	struct str v;
 
 	*ret = (struct tool_findings){.n_more = 0};
-	if (!text.p ||
-	    (scan_get(result, "isError", &v) && scan_type(v) == SCAN_TRUE))
+	if (!text.p || scan_true(result, "isError"))
 		return true;
 	/* null is a value of it since 2026-07-28 */
 	if (!scan_get(result, what, &v)) {

@@ -959,17 +959,6 @@ static bool has_named_net(const struct gate_explained *e)
 	return is_held && e->net.n && !gate_net_is_word(e->net.item[0]);
 }
 
-static void add_net(struct doctor *d, const char *name,
-		    const struct strlist *rows)
-{
-	AUTO(buf_release) struct buf list = BUF_INIT(BUF_UNBOUNDED);
-
-	for (size_t i = 0; i < rows->n; i++)
-		buf_addf(&list, "%s%s", i ? ", " : "", rows->item[i]);
-	add(d, "protection", name, CHECK_OK, "", "net: %s only",
-	    buf_cstr(&list));
-}
-
 /* Add a row where the policy of a program gets less than the usual one. */
 static void look_at_policies(struct doctor *d, const struct plan *plan)
 {
@@ -995,7 +984,9 @@ static void look_at_policies(struct doctor *d, const struct plan *plan)
 				continue;
 			if (strcmp(f->guarantee, "net-off") == 0 &&
 			    has_named_net(&e))
-				add_net(d, name, &e.net);
+				add(d, "protection", name, CHECK_OK, "",
+				    "net: %s only",
+				    list_join(&e.net, ", ", d->arena));
 			else
 				add_fact(d, name, f);
 		}
@@ -1004,15 +995,12 @@ static void look_at_policies(struct doctor *d, const struct plan *plan)
 
 static void look_at_leash(struct doctor *d, const struct gate_leash *leash)
 {
-	AUTO(buf_release) struct buf list = BUF_INIT(BUF_UNBOUNDED);
+	const struct gate_axis *exec = &leash->exec;
 
-	for (size_t i = 0; i < leash->exec.only.n; i++)
-		buf_addf(&list, "%s%s", i ? ", " : "",
-			 leash->exec.only.item[i]);
 	add(d, "leash", leash->source, CHECK_OK, "", "may start: %s",
-	    leash->exec.all ? "every program"
-	    : list.n	    ? buf_cstr(&list)
-			    : "nothing");
+	    exec->all	   ? "every program"
+	    : exec->only.n ? list_join(&exec->only, ", ", d->arena)
+			   : "nothing");
 }
 
 /* ---- things kept between runs ---- */

@@ -557,13 +557,6 @@ static const char *text_of(struct str doc, const char *name,
 	return copy;
 }
 
-static bool is_true(struct str doc, const char *name)
-{
-	struct str value;
-
-	return scan_get(doc, name, &value) && scan_type(value) == SCAN_TRUE;
-}
-
 /* Read the text of clock_format(); 0: another text. */
 static int64_t time_of(const char *text)
 {
@@ -589,7 +582,7 @@ static struct found *add_run(struct runs *r, const struct ledger_record *record)
 		.generation = record->generation,
 		.routine = text_of(record->doc, "routine", r->arena),
 		.file = text_of(record->doc, "file", r->arena),
-		.whole = is_true(record->doc, "whole"),
+		.whole = scan_true(record->doc, "whole"),
 		.state = RUN_LOST,
 		.started = "",
 		.finished = "",
@@ -627,12 +620,12 @@ static void add_finished(struct runs *r, const struct ledger_record *record)
 	run = &found->run;
 	run->state = RUN_FINISHED;
 	/* the run may have ended before its first step */
-	run->whole = run->whole && is_true(doc, "whole");
+	run->whole = run->whole && scan_true(doc, "whole");
 	run->finished = text_of(doc, "at", r->arena);
 	run->finished_ns = time_of(run->finished);
 	run->summary = text_of(doc, "summary", r->arena);
 	run->sha256 = text_of(doc, "sha256", r->arena);
-	run->success = is_true(doc, "success");
+	run->success = scan_true(doc, "success");
 	if (scan_get(doc, "exit", &value) && scan_int64(value, &status))
 		run->exit_status = (int)status;
 }

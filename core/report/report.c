@@ -299,13 +299,6 @@ static struct str load_raw(struct str object, const char *name)
 	return value;
 }
 
-static bool load_true(struct str object, const char *name)
-{
-	struct str value;
-
-	return scan_get(object, name, &value) && scan_type(value) == SCAN_TRUE;
-}
-
 static bool load_state(struct str step, enum step_state *ret)
 {
 	struct str value;
@@ -376,8 +369,8 @@ static int load_step(struct str value, size_t index, struct arena *arena,
 			       "to its state",
 			       index);
 	load_advice(value, arena, &s);
-	s.required = s.state == STATE_SKIPPED && !load_true(value, "success");
-	s.refused = load_true(value, "refused");
+	s.required = s.state == STATE_SKIPPED && !scan_true(value, "success");
+	s.refused = scan_true(value, "refused");
 	s.not_begun = s.reason == REASON_CANCELLED &&
 		      scan_get(value, "begun", &(struct str){NULL, 0});
 	*ret = s;
@@ -411,12 +404,12 @@ int report_load(struct str text, struct arena *arena, struct report *ret,
 			      err) < 0)
 			return -1;
 	r.routine = load_cstr(doc, "routine", arena);
-	r.dry_run = load_true(doc, "dry_run");
+	r.dry_run = scan_true(doc, "dry_run");
 	r.run = load_raw(doc, "run");
 	if (scan_get(doc, "generation", &value) &&
 	    !str_uint64(value, &r.generation))
 		return err_set(err, ERR_COMPARE, "generation must be a number");
-	r.allow_empty = load_true(doc, "success") && !report_count(&r).ran;
+	r.allow_empty = scan_true(doc, "success") && !report_count(&r).ran;
 	*ret = r;
 	return 0;
 }
