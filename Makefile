@@ -368,7 +368,7 @@ build/ordinary/ordinary-go: tests/escape/ordinary/compiled.go
 
 build/ordinary/ordinary-rust: tests/escape/ordinary/compiled.rs
 	@mkdir -p $(@D)
-	$(call say,RUST)rustc --edition 2021 -O -C target-feature=+crt-static \
+	$(call say,RUST)MAKEFLAGS= rustc --edition 2021 -O -C target-feature=+crt-static \
 		-o $@ $<
 
 .PHONY: check-escape
