@@ -829,23 +829,19 @@ static void step_ended(void *arg, struct gate *gate,
 			    "contain a credential; they grant nothing");
 }
 
-/* Say why the step failed; of a tool its own words stand in the result. */
+/* Say why the step failed, in the words of the tool or on stderr. */
 static void say_failure(const struct report_step *s, const char *name)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	AUTO(buf_release) struct buf all = BUF_INIT(BUF_UNBOUNDED);
-	struct str line[SAID_LINES];
-	size_t n = 0;
+	AUTO(buf_release) struct buf lines = BUF_INIT(BUF_UNBOUNDED);
 
-	if (s->state == STATE_TOOL_ERROR) {
+	if (s->state == STATE_TOOL_ERROR)
 		report_step_output(&text, s);
-		n = said_lines(buf_str(&text), line);
-	}
-	for (size_t i = 0; i < n; i++) {
-		buf_adds(&all, i ? "; " : ": ");
-		buf_add_cut(&all, line[i], LIMIT_NOISE_LINE);
-	}
-	log_warning("%s: %.*s%s", name, STR_ARG(s->error), buf_cstr(&all));
+	else
+		buf_add_str(&text, s->said);
+	said_join(&lines, buf_str(&text), "; ");
+	log_warning("%s: %.*s%s%s", name, STR_ARG(s->error),
+		    lines.n ? ": " : "", buf_cstr(&lines));
 }
 
 static int run_step(struct trace *t, const struct config_file *file,

@@ -3,6 +3,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "core/base/limits.h"
+
 /*
  * Words and names of errno(3), and words that servers add. Of several in a line
  * the first row counts.
@@ -256,7 +258,9 @@ static bool is_noise(struct str line)
 			     memmem(line.p, line.n, "/_logs/", 7));
 }
 
-size_t said_lines(struct str text, struct str line[SAID_LINES])
+#define SAID_LINES 4
+
+static size_t find_lines(struct str text, struct str line[SAID_LINES])
 {
 	size_t n = 0, at;
 
@@ -281,4 +285,15 @@ size_t said_lines(struct str text, struct str line[SAID_LINES])
 		line[n - 1] = one;
 	}
 	return n;
+}
+
+void said_join(struct buf *out, struct str text, const char *between)
+{
+	struct str line[SAID_LINES];
+	size_t n = find_lines(text, line);
+
+	for (size_t i = 0; i < n; i++) {
+		buf_adds(out, i ? between : "");
+		buf_add_cut(out, line[i], LIMIT_NOISE_LINE);
+	}
 }

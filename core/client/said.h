@@ -3,12 +3,13 @@
  * '/srv/notes'". A refused path cannot be seen from outside, so such a text is
  * the only sign of it while nothing is traced.
  *
- * Pure: slices of the texts.
+ * Pure.
  */
 #ifndef CORE_CLIENT_SAID_H
 #define CORE_CLIENT_SAID_H
 
 #include "core/base/attr.h"
+#include "core/base/buf.h"
 #include "core/base/str.h"
 
 /* Bytes of a text in which a cause is looked for: results may be very long. */
@@ -40,17 +41,13 @@ struct said_refusal said_refusal(struct str text) MUST_USE;
    named, in the first SAID_BYTES; {NULL, 0} without. */
 struct str said_host(struct str text) MUST_USE;
 
-/* Lines that said_lines() finds, at most. */
-#define SAID_LINES 4
-
 /*
- * Find lines that may name a cause, the first and the last ones, between them
- * those that miss a file: without frames of a stack, the place of npm's own log
- * and the like.
+ * Append the lines that may name a cause, at most four: the first and the last
+ * ones, between them those that miss a file; without frames of a stack, the
+ * place of npm's own log and the like. Trimmed, and of LIMIT_NOISE_LINE bytes.
  *
- * line     in the order of the text, trimmed
- * returns  how many
+ * between  text between two lines
  */
-size_t said_lines(struct str text, struct str line[SAID_LINES]) MUST_USE;
+void said_join(struct buf *out, struct str text, const char *between);
 
 #endif

@@ -18,7 +18,6 @@
 #include "core/auth/store.h"
 #include "core/base/clock.h"
 #include "core/base/jw.h"
-#include "core/base/limits.h"
 #include "core/base/log.h"
 #include "core/base/state_dir.h"
 #include "core/client/eras.h"
@@ -697,29 +696,24 @@ static void fail(struct asked *a, const struct client *c, const char *sentence,
 	AUTO(buf_release) struct buf said = BUF_INIT(BUF_UNBOUNDED);
 	const struct step *step = a->plan->step;
 	struct doctor *d = a->deep->d;
-	struct str line[SAID_LINES];
-	size_t n = 0;
 
 	if (a->is_done)
 		return;
 	a->is_done = true;
 	if (c && a->plan->request.program) {
 		add_advice(a, c, &remedy);
-		n = said_lines(client_stderr(c), line);
+		said_join(&said, client_stderr(c), "; ");
 	}
 	if (!remedy.n)
 		buf_addf(&remedy, "try it by itself: matins tools -v %s%s",
 			 step->server ? "--server " : "-- PROGRAM ARGS",
 			 step->server ? step->server->name : "");
-	for (size_t i = 0; i < n; i++) {
-		buf_adds(&said, i ? "; " : "its stderr: ");
-		buf_add_cut(&said, line[i], LIMIT_NOISE_LINE);
-	}
-	if (!n)
-		buf_adds(&said, details);
 	add(d, "answer", row_name(d, a->whole, step), CHECK_FAILED,
 	    buf_cstr(&remedy), "%s%s%s", clean(a, str_of(sentence)),
-	    said.n ? "; " : "", buf_cstr(&said));
+	    said.n     ? "; its stderr: "
+	    : *details ? "; "
+		       : "",
+	    said.n ? buf_cstr(&said) : details);
 }
 
 /* Add the row of the server, and one for each of its steps whose tool is

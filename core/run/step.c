@@ -240,26 +240,25 @@ static void keep_said(struct step_run *s, struct str err_tail,
 		      const char *details)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	struct str line[SAID_LINES];
-	size_t at = str_find(err_tail, '\n'), n;
+	size_t at = str_find(err_tail, '\n');
+	const char *last;
 
 	/* the first line of a tail may be half of one */
 	if (err_tail.n >= s->plan->step->stderr_max && at < err_tail.n)
 		err_tail = (struct str){err_tail.p + at, err_tail.n - at};
-	n = has_failed(s) ? said_lines(err_tail, line) : 0;
 	if (log_level() == LOG_DEBUG)
 		log_stderr(s, err_tail);
-	for (size_t i = 0; i < n; i++) {
-		buf_adds(&out, i ? "\n" : "");
-		buf_add_cut(&out, line[i], LIMIT_NOISE_LINE);
-	}
-	if (n)
+	if (!has_failed(s))
+		return;
+	said_join(&out, err_tail, "\n");
+	if (out.n)
 		s->result.said = arena_str(&s->arena, buf_str(&out));
-	if (*details && has_failed(s))
+	last = strrchr(buf_cstr(&out), '\n');
+	if (*details)
 		log_note("%s: %s", s->result.name, details);
-	else if (n && !s->ctx->shows_advice)
-		log_note("%s: its stderr ends with: %.*s", s->result.name,
-			 STR_ARG(line[n - 1]));
+	else if (out.n && !s->ctx->shows_advice)
+		log_note("%s: its stderr ends with: %s", s->result.name,
+			 last ? last + 1 : buf_cstr(&out));
 }
 
 /* Words of a program that failed: stderr, or the text of its result. */

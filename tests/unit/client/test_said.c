@@ -118,11 +118,8 @@ TEST(said_host, other_words, name_none)
 static void ends(const char *text, const char *lines)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	struct str line[SAID_LINES];
-	size_t n = said_lines(str_of(text), line);
 
-	for (size_t i = 0; i < n; i++)
-		buf_addf(&out, "%s%.*s", i ? "|" : "", STR_ARG(line[i]));
+	said_join(&out, str_of(text), "|");
 	assert_string_equal(buf_cstr(&out), lines);
 	buf_release(&out);
 }
