@@ -78,3 +78,15 @@ TEST(recipes, listed, have_names_and_help)
 	}
 	assert_true(n > 5);
 }
+
+TEST(preset, near_no_recipe, is_answered_with_all_names)
+{
+	const struct strlist names = STRLIST("xyzzy");
+	const char *help, *name;
+	struct err err = ERR_INIT;
+
+	assert_int_equal(recipes_check(&names, &err), -1);
+	for (size_t i = 0; (name = gate_recipe(i, &help)); i++)
+		assert_non_null(strstr(err.msg, name));
+	assert_true(str_ends(str_of(err.msg), ", " RECIPE_NONE));
+}
