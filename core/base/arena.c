@@ -51,7 +51,7 @@ static struct arena_block *add_block(struct arena *a, size_t n)
 	return b;
 }
 
-/* What an object of `n` bytes takes, so that the next one is aligned, too. */
+/* Bytes of an object of `n` bytes and of the gap to the next one. */
 static size_t round_up(size_t n)
 {
 	const size_t align = alignof(max_align_t);

@@ -24,7 +24,7 @@ struct user {
  */
 bool user_find(const char *name, uid_t uid, struct user *ret) MUST_USE;
 
-/* The same in a table at hand. Pure. */
+/* user_find() in the text of a table. Pure. */
 bool user_find_in(struct str table, const char *name, uid_t uid,
 		  struct user *ret) MUST_USE;
 

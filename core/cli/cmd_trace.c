@@ -66,7 +66,7 @@ struct trace {
 	struct gate_policy plain;  /* options that grant nothing */
 	struct gate_policy traced; /* policy of the traced run */
 	struct gate_needs needs;
-	struct edit_row row[TRACE_KEYS]; /* those that are granted, by key */
+	struct edit_row row[TRACE_KEYS]; /* granted rows, by key */
 	size_t n_rows;
 	uint64_t dropped; /* records beyond the bound */
 	bool has_needs;
@@ -74,10 +74,10 @@ struct trace {
 	bool went_well;	  /* the program or step did its work */
 	struct buf table; /* table of a step, scrubbed */
 	const struct config_file *config; /* of a step; borrowed */
-	struct outfile applied; /* the same, of --apply; its path is NULL
-				   without */
-	const char *left_out;	/* first need that no trace grants, and why */
-	struct outfile file;	/* of -o; its path is NULL without */
+	struct outfile applied;		  /* file of --apply; its path is NULL
+					     without */
+	const char *left_out; /* first need that no trace grants, and why */
+	struct outfile file;  /* of -o; its path is NULL without */
 	struct err why;
 	struct gate_request
 		request; /* request of a step, under the plain policy */

@@ -74,7 +74,7 @@ struct child_state {
 /* Does init count what the program leaves in .cwd, a private folder? */
 enum launch_left { LEFT_IGNORED, LEFT_IN_FOLDER, LEFT_IN_HOME };
 
-/* What the gate says to a program that is ready to be executed. */
+/* Word of the gate to a program that is ready to be executed. */
 enum launch_leave { LEAVE_WAIT, LEAVE_GO, LEAVE_END };
 
 /* A path that is opened in the child's own view for a Landlock rule. */

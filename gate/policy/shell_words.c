@@ -75,6 +75,14 @@ static void skip(struct reader *r, size_t n)
 	r->rest = str_skip(r->rest, n);
 }
 
+/* Index of the first byte from `at` on that is neither space nor tab. */
+static size_t behind_blanks(const struct reader *r, size_t at)
+{
+	while (peek(r, at) == ' ' || peek(r, at) == '\t')
+		at++;
+	return at;
+}
+
 static bool is_separator(char c)
 {
 	return memchr(" \t\n;&|()<>", c, 10) != NULL;
@@ -202,8 +210,7 @@ static void note_heredoc(struct reader *r, bool is_stripped)
 {
 	struct word w = {.text = BUF_INIT(BUF_UNBOUNDED), .is_literal = true};
 
-	while (peek(r, 0) == ' ' || peek(r, 0) == '\t')
-		skip(r, 1);
+	skip(r, behind_blanks(r, 0));
 	read_word(r, '\0', &w);
 	if (r->n_heredocs < HEREDOCS_MAX)
 		r->heredoc[r->n_heredocs++] = (struct heredoc){
@@ -271,14 +278,11 @@ static bool is_assignment(const char *word)
 /* Is "()" next: the word before it is the name of a function? */
 static bool is_function(struct reader *r)
 {
-	size_t at = 0;
+	size_t at = behind_blanks(r, 0);
 
-	while (peek(r, at) == ' ' || peek(r, at) == '\t')
-		at++;
 	if (peek(r, at) != '(')
 		return false;
-	for (at++; peek(r, at) == ' ' || peek(r, at) == '\t';)
-		at++;
+	at = behind_blanks(r, at + 1);
 	if (peek(r, at) != ')')
 		return false;
 	skip(r, at + 1);
@@ -393,8 +397,7 @@ static void read_redirection(struct reader *r, char closer)
 		read_commands(r, ')');
 		return;
 	}
-	while (peek(r, 0) == ' ' || peek(r, 0) == '\t')
-		skip(r, 1);
+	skip(r, behind_blanks(r, 0));
 	read_word(r, closer, &w);
 	buf_release(&w.text);
 }
@@ -405,9 +408,7 @@ static enum expects read_bracket(struct reader *r, enum expects expects)
 	skip(r, 1);
 	if (expects == A_PATTERN || expects == A_CONDITION)
 		return expects;
-	if (expects == A_COMMAND && peek(r, 0) == '(')
-		skip_nested(r, '(', ')');
-	else if (expects == A_COMMAND)
+	if (expects == A_COMMAND && peek(r, 0) != '(')
 		read_commands(r, ')');
 	else
 		skip_nested(r, '(', ')');

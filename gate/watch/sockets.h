@@ -111,7 +111,7 @@ struct sockets_waiting;
 struct sockets_forward {
 	struct address address;
 	uint16_t port;
-	bool is_down; /* nobody was there when it was connected to last */
+	bool is_down; /* the last connection found no server */
 };
 
 struct sockets {
@@ -127,7 +127,7 @@ struct sockets {
 	size_t n_forwards;
 	struct own_sockets own;
 	struct sockets_waiting *waiting; /* owned */
-	size_t n_waiting, next_waiting;
+	size_t n_waiting;
 	/* A connection was made to block by another thread: no more of them. */
 	bool has_cheated;
 };
