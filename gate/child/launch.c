@@ -170,17 +170,20 @@ static int is_late(struct err *err)
 
 /*
  * Until the child's end is closed: by exec, or by the end of everything. With
- * watching the exec itself comes to the listener, so that is answered here.
+ * watching the exec itself comes to the listener, so that is answered here,
+ * unless the filter knows it by its cookie.
  */
 static int wait_for_exec(const struct launch *l, int sock, struct launched *d,
 			 struct err *err)
 {
+	bool serves = l->serve && !l->exec_cookie;
+
 	for (;;) {
 		bool has_listener = d->listener >= 0;
 		struct pollfd p[2] = {
 			{.fd = sock,
-			 .events = l->serve && !has_listener ? POLLIN : 0},
-			{.fd = l->serve ? d->listener : -1, .events = POLLIN},
+			 .events = serves && !has_listener ? POLLIN : 0},
+			{.fd = serves ? d->listener : -1, .events = POLLIN},
 		};
 		int r = poll(p, 2, process_left_ms(l->until_ns));
 
@@ -188,7 +191,7 @@ static int wait_for_exec(const struct launch *l, int sock, struct launched *d,
 			continue;
 		if (r <= 0)
 			return is_late(err);
-		if (!l->serve || p[0].revents & (POLLHUP | POLLERR))
+		if (!serves || p[0].revents & (POLLHUP | POLLERR))
 			return 0;
 		if (p[0].revents & POLLIN)
 			receive_messages(sock, l->asks_sockets, d);
