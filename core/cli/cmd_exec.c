@@ -416,8 +416,21 @@ static void hint_bounds(const struct gate_policy *p, const struct child_end *e)
 		 "without a control group: --memory (of each process)");
 }
 
+/* Was a socket in there refused? A line of its own opens it. */
+static bool holds_socket(const char *folder, const struct gate_verdict *v)
+{
+	const struct strlist at = {&folder, 1};
+
+	for (size_t i = 0; i < v->n_denials; i++)
+		if (strcmp(v->denials[i].kind, "unix") == 0 &&
+		    path_is_beneath(v->denials[i].name + strlen("unix:"), &at))
+			return true;
+	return false;
+}
+
 /* Files that arguments name are granted, folders are not. */
-static bool hint_folders(const struct gate_request *request)
+static bool hint_folders(const struct gate_request *request,
+			 const struct gate_verdict *v)
 {
 	const struct gate_policy *p = request->policy;
 	bool said = false;
@@ -428,7 +441,7 @@ static bool hint_folders(const struct gate_request *request)
 
 		if (!real || stat(real, &st) < 0 || !S_ISDIR(st.st_mode) ||
 		    path_is_beneath(real, &p->read) ||
-		    path_is_beneath(real, &p->write))
+		    path_is_beneath(real, &p->write) || holds_socket(real, v))
 			continue;
 		log_note("the folder %s is not granted: --read %s",
 			 request->argv[i], request->argv[i]);
@@ -476,7 +489,7 @@ static bool hint_start(const struct gate_request *request,
 static bool hint(const struct gate_request *request, const struct child_end *e)
 {
 	const int status = e->verdict.exit_status;
-	bool said = hint_folders(request);
+	bool said = hint_folders(request, &e->verdict);
 
 	said |= hint_start(request, e);
 	if (status != STATUS_NOT_EXECUTABLE && status != STATUS_NOT_FOUND)

@@ -93,6 +93,7 @@ all_of_it() {
 	out_is "$who: by its socket" 42
 	asks "$db/sock"
 	refused "not where that is not granted" unix "unix:$socket" unix
+	err_unlike "$who: its folder needs no grant" "--read $db/sock"
 	asks 127.0.0.1 --net "127.0.0.1:$port"
 	out_is "$who: by its port" 42
 	with_view "the network" not_by_port
