@@ -432,12 +432,14 @@ static void read_pth(struct prepared *p, const char *path, size_t *lines,
 	}
 }
 
-/* pattern  "FOLDER/" and "*.pth" */
-static void add_pth(struct prepared *p, const char *pattern,
+/* The system's own python has no virtual environment, and a folder of HOME
+   stands in the list already where it is there. */
+static void add_pth(struct prepared *p, const char *folder, bool is_home,
 		    struct strlist *list)
 {
-	const char *folder = resolve_dirname(pattern, &p->arena);
-	DIR *dir = opendir(folder);
+	bool is_none = is_home ? !allow_has(list, folder)
+			       : str_starts(str_of(folder), "/usr/");
+	DIR *dir = is_none ? NULL : opendir(folder);
 	struct dirent *e;
 	size_t lines = 0;
 
@@ -460,10 +462,12 @@ static void add_words(struct prepared *p, const struct recipe *r,
 	struct str rest = str_of(words);
 
 	while (rest.n) {
-		const char *word = expand(p, r, str_cut(&rest, ' '));
+		struct str one = str_cut(&rest, ' ');
+		const char *word = expand(p, r, one);
 
 		if (word && str_ends(str_of(word), "/*.pth"))
-			add_pth(p, word, list);
+			add_pth(p, resolve_dirname(word, &p->arena),
+				*one.p == '~', list);
 		else if (word && (*word != '/' || access(word, F_OK) == 0))
 			list_add_new(list, &p->arena, word);
 	}

@@ -491,6 +491,13 @@ editable() {
 	HOME=$W/home gate -- home/env/bin/python -c 'import tasks'
 	out_is "$who: python finds a package that was installed with -e" \
 		'from the sources'
+	rm -rf "$W/home/.local"
+	mkdir -p "$W/home/.local/lib/${real##*/}/site-packages"
+	cp "$site/t.pth" "$W/home/.local/lib/${real##*/}/site-packages/"
+	hand_over
+	HOME=$W/home gate -- "$PYTHON" -c 'import tasks'
+	out_is "$who: also one of the user's packages" 'from the sources'
+	rm -r "$W/home/.local"
 	HOME=$W/home gate --write home/tasks/src -- home/env/bin/python \
 		-c 'import tasks'
 	out_is "$who: also where it may write" 'from the sources'
