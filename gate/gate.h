@@ -218,6 +218,7 @@ enum {
 	GATE_RECORD_EXEC = 1,
 	GATE_RECORD_FILES = 2,
 	GATE_RECORD_NET = 4,
+	GATE_RECORD_LOOKS = 8, /* files that are there and only looked up */
 };
 
 /* Uses of the file or address that a record names. */
@@ -495,6 +496,7 @@ struct gate_need {
 	/* The trace refused this program, write or connection, so that needs
 	   behind it are missing. */
 	bool was_refused;
+	bool is_looked_up; /* it was never opened, only asked for */
 };
 
 struct gate_needs {

@@ -54,7 +54,9 @@ const struct option options_trace[] = {
 	{0},
 };
 
-#define RECORD_ALL (GATE_RECORD_EXEC | GATE_RECORD_FILES | GATE_RECORD_NET)
+#define RECORD_ALL                                                \
+	(GATE_RECORD_EXEC | GATE_RECORD_FILES | GATE_RECORD_NET | \
+	 GATE_RECORD_LOOKS)
 
 /* Keys that a trace finds rows of. */
 #define TRACE_KEYS 8
@@ -109,8 +111,9 @@ static void add_row(struct buf *out, const struct gate_need *n)
 	edit_add_string(out, n->value);
 	buf_adds(out, ", # ");
 	add_plain(out, n->program ? n->program : "?");
-	buf_addf(out, ", %" PRIu64 " time%s", n->count,
-		 n->count == 1 ? "" : "s");
+	buf_addf(out, ", %" PRIu64 " time%s%s", n->count,
+		 n->count == 1 ? "" : "s",
+		 n->is_looked_up ? "; looked up only" : "");
 	if (n->why_not) {
 		buf_adds(out, "; not granted: ");
 		add_plain(out, n->why_not);
@@ -279,6 +282,8 @@ static void add_json(struct trace *t, struct buf *out)
 			jw_kv_cstr(&w, "not_granted", n->why_not);
 		if (n->was_refused)
 			jw_kv_bool(&w, "refused_in_trace", true);
+		if (n->is_looked_up)
+			jw_kv_bool(&w, "looked_up", true);
 		jw_end(&w);
 	}
 	jw_end(&w);

@@ -31,6 +31,7 @@ struct finder {
 	bool has_names; /* the trace refused by name what it did not grant */
 	struct strlist brought; /* interpreters that come with scripts */
 	struct strlist with_private, no_private; /* folders looked through */
+	struct strlist looked_up; /* files that a plain view would hide */
 	struct gate_needs *out;
 	size_t fold_at; /* rows at which folders are taken for files next */
 };
@@ -508,6 +509,76 @@ static void find_read(struct finder *f, const struct gate_record *r)
 	f->fold_at = f->out->n + FOLD_EVERY;
 }
 
+/* ---- files that were looked up ---- */
+
+/* The folder of the start, HOME, and those above them; settings in HOME: every
+   program asks for these, and it means nothing. */
+static bool is_usual(const struct finder *f, const char *path)
+{
+	const char *home = f->closed.home, *cwd = f->plain->cwd;
+	char real[PATH_MAX];
+
+	if (cwd && realpath(cwd, real) && place_covers(path, real))
+		return true;
+	return home &&
+	       (place_covers(path, home) ||
+		(place_covers(home, path) && path[strlen(home) + 1] == '.'));
+}
+
+/* Does the plain policy hide it, or start the program elsewhere? */
+static bool is_out_of_sight(const struct finder *f, const char *path)
+{
+	const char *cwd = f->plain->cwd;
+
+	return !strstr(path, "/..") && !is_private(f, path) &&
+	       (view_replaces(f->p, path) || (cwd && place_covers(cwd, path)));
+}
+
+/*
+ * A program that only asks whether a file is there finds it in the trace, and
+ * never in a view that hides it.
+ */
+static void find_looked_up(struct finder *f, const struct gate_record *r)
+{
+	char real[PATH_MAX];
+
+	if (!is_out_of_sight(f, r->path) || !realpath(r->path, real) ||
+	    is_usual(f, real) || place_around(&system_dirs, real) ||
+	    closed_kind_of(&f->closed, real) != CLOSED_NOT ||
+	    closed_is_beneath(&f->closed, real) || is_made(f, r->path) ||
+	    holds(f, real, GRANT_ACCESS | GRANT_DEVICE) ||
+	    covering(f, "write", real) || covering(f, "read", real))
+		return;
+	list_add_new(&f->looked_up, f->arena, r->path);
+}
+
+/* Does the path lie above one that is granted, a row or looked up? It is only
+   the way there. */
+static bool is_above(const struct finder *f, const char *path)
+{
+	for (size_t i = 0; i < f->p->grants.n; i++)
+		if (place_covers(path, f->p->grants.grant[i].path))
+			return true;
+	for (size_t i = 0; i < f->out->n; i++)
+		if (place_covers(path, f->out->need[i].value))
+			return true;
+	for (size_t i = 0; i < f->looked_up.n; i++)
+		if (strcmp(path, f->looked_up.item[i]) != 0 &&
+		    place_covers(path, f->looked_up.item[i]))
+			return true;
+	return false;
+}
+
+static void add_looked_up(struct finder *f, const struct gate_record *r)
+{
+	const struct gate_need *row = find_need(f, "read", r->path);
+
+	if (!allow_has(&f->looked_up, r->path) ||
+	    (row ? !row->is_looked_up : is_above(f, r->path)))
+		return;
+	add_need(f, "read", r->path, r, NULL)->is_looked_up = true;
+}
+
 /* ---- records ---- */
 
 static void each(struct finder *f, unsigned what, unsigned access,
@@ -548,6 +619,8 @@ static void find_files(struct finder *f)
 	while (widen_one(f))
 		;
 	drop_covered(f);
+	each(f, GATE_RECORD_LOOKS, GATE_ACCESS_READ, find_looked_up);
+	each(f, GATE_RECORD_LOOKS, GATE_ACCESS_READ, add_looked_up);
 }
 
 /* ---- the network ---- */

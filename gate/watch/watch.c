@@ -26,6 +26,7 @@
 #include "core/base/kernel.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/base/place.h"
 #include "gate/build/seccomp.h"
 #include "gate/watch/task.h"
 
@@ -39,6 +40,7 @@ enum watch_how {
 	WATCH_MAKE,
 	WATCH_REMOVE,
 	WATCH_READ,
+	WATCH_LOOK,
 	WATCH_RUN,
 	WATCH_CONNECT,
 	WATCH_BIND,
@@ -260,7 +262,8 @@ struct strlist records_list_execs(struct records *r)
 
 unsigned watch_wants(const struct watch *w)
 {
-	return w->what | (w->judge ? GATE_RECORD_EXEC : 0U);
+	return w->what | (w->judge ? GATE_RECORD_EXEC : 0U) |
+	       (w->n_names ? GATE_RECORD_LOOKS : 0U);
 }
 
 bool watch_covers(const struct watch *w, int nr)
@@ -276,6 +279,7 @@ bool watch_covers(const struct watch *w, int nr)
 /* Demands of the call that waits; it may have two rows. */
 struct watch_seen {
 	unsigned n;
+	struct watch_name *name; /* that it asks for; NULL: none */
 	struct watch_exec exec;
 	char file[PATH_MAX];
 	struct err why; /* of what is refused */
@@ -511,6 +515,7 @@ static unsigned access_of(const struct watch_row *row,
 {
 	static const unsigned access[] = {
 		[WATCH_READ] = GATE_ACCESS_READ,
+		[WATCH_LOOK] = GATE_ACCESS_READ,
 		[WATCH_CHANGE] = GATE_ACCESS_WRITE,
 		[WATCH_ENTRY] = GATE_ACCESS_WRITE | GATE_ACCESS_ENTRY,
 		[WATCH_MAKE] = GATE_ACCESS_WRITE | GATE_ACCESS_ENTRY,
@@ -525,15 +530,16 @@ static unsigned access_of(const struct watch_row *row,
 				      : access[row->how];
 }
 
-/* `mkdir -p` of what is there, the removal of what is not, in the view of the
-   task. A path that we may not look at counts as there. */
+/* `mkdir -p` of what is there, the removal and the look-up of what is not, in
+   the view of the task. A path that we may not look at counts as there. */
 static bool is_futile(const struct seccomp_notif *req,
 		      const struct watch_row *row, const char *path)
 {
 	char at[64 + 2 * PATH_MAX];
 	bool there;
 
-	if (row->how != WATCH_MAKE && row->how != WATCH_REMOVE)
+	if (row->how != WATCH_MAKE && row->how != WATCH_REMOVE &&
+	    row->how != WATCH_LOOK)
 		return false;
 	snprintf(at, sizeof(at), "/proc/%d/root%s", (pid_t)req->pid, path);
 	there = faccessat(AT_FDCWD, at, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
@@ -571,6 +577,33 @@ static void see_exec(const struct watch *w, const struct seccomp_notif *req,
 	x->is_program = S_ISREG(st.stx_mode) && st.stx_mode & 0111;
 }
 
+static struct watch_name *find_name(const struct watch *w, const char *path)
+{
+	for (size_t i = 0; i < w->n_names; i++)
+		if (place_covers(w->names[i].seen, path) ||
+		    place_covers(w->names[i].real, path))
+			return &w->names[i];
+	return NULL;
+}
+
+/* Is it a look-up that no other row tells of? Its path is read then. */
+static bool is_look(const struct watch *w, const struct seccomp_notif *req,
+		    const struct watch_row *row, char *path, size_t size)
+{
+	bool is_other = row->more >= 0 && w->what & GATE_RECORD_FILES &&
+			open_access(req->data.args[row->more]);
+	char first = '\0';
+
+	/* times of a descriptor have no path */
+	if (is_other ||
+	    task_read((pid_t)req->pid, req->data.args[row->path], &first, 1) !=
+		    1 ||
+	    !first || !read_path(req, row, path, size))
+		return false;
+	w->seen->name = find_name(w, path);
+	return w->what & GATE_RECORD_LOOKS && !is_futile(req, row, path);
+}
+
 /* Returns false for what is not worth a row. */
 static bool see_row(const struct watch *w, const struct seccomp_notif *req,
 		    const struct watch_row *row)
@@ -584,6 +617,8 @@ static bool see_row(const struct watch *w, const struct seccomp_notif *req,
 		.what = row->what, .path = path, .access = access_of(row, req)};
 	if (row->what == GATE_RECORD_NET)
 		return read_address(req, row, path, size);
+	if (row->what == GATE_RECORD_LOOKS)
+		return is_look(w, req, row, path, size);
 	if (row->what == GATE_RECORD_FILES &&
 	    (!r->access || !req->data.args[row->path]))
 		return false; /* O_PATH opens nothing; times of a descriptor */
@@ -609,10 +644,17 @@ static void look_at(struct watch *w, const struct seccomp_notif *req)
 	if (!w->seen)
 		w->seen = mem_zalloc(sizeof(*w->seen));
 	w->seen->n = 0;
+	w->seen->name = NULL;
 	for (size_t i = 0; i < ARRAY_LEN(ROWS) && w->seen->n < 2; i++)
 		if (ROWS[i].nr == req->data.nr && ROWS[i].what & wants &&
 		    see_row(w, req, &ROWS[i]))
 			w->seen->n++;
+}
+
+/* Most look-ups are of no interest: they cost no more than they must. */
+static bool has_seen(const struct watch *w)
+{
+	return !w->has_begun || w->seen->n || w->seen->name;
 }
 
 /* ---- may it go on? ---- */
@@ -650,6 +692,8 @@ static int note_seen(struct watch *w, const char *comm)
 {
 	int refusal = 0;
 
+	if (w->has_begun && w->seen->name)
+		w->seen->name->is_asked = true;
 	for (unsigned i = 0; w->has_begun && i < w->seen->n; i++) {
 		int r = note_one(w, &w->seen->record[i], comm);
 
@@ -865,10 +909,13 @@ static int find_answer(struct listener *l, struct answer *ret)
 	char comm[COMM_BYTES];
 	int r;
 
-	read_comm(l->req->pid, comm);
 	if (l->watch && watch_covers(l->watch, l->req->data.nr)) {
 		/* the filter has allowed it, or it would not be here */
 		look_at(l->watch, l->req);
+		ret->kind = GOES_ON;
+	}
+	if (ret->kind == GOES_ON && has_seen(l->watch)) {
+		read_comm(l->req->pid, comm);
 		r = check_valid(l);
 		if (r)
 			return r;
@@ -878,11 +925,13 @@ static int find_answer(struct listener *l, struct answer *ret)
 	if (sockets && sockets_cover(sockets, l->req->data.nr)) {
 		struct sockets_answer a;
 
+		read_comm(l->req->pid, comm);
 		sockets_serve(sockets, l->fd, l->req, &a);
 		*ret = answer_socket(l, comm, &a);
 	}
 	if (ret->kind != IS_REFUSED || ret->error)
 		return 0;
+	read_comm(l->req->pid, comm);
 	if (check_valid(l))
 		memcpy(comm, "?", 2);
 	denials_add(l->log, &l->req->data, comm);

@@ -58,6 +58,13 @@ struct records {
 
 struct watch_seen;
 
+/* A path that is not in the view of a tree, and is watched for. */
+struct watch_name {
+	const char *seen; /* as the tree names it */
+	const char *real; /* where it lies */
+	bool is_asked;	  /* for itself, or something beneath it */
+};
+
 /* An exec that a task asks for, looked at from outside. */
 struct watch_exec {
 	const char *path; /* as the task names it; "?": it cannot be read */
@@ -95,6 +102,8 @@ struct watch {
 	/* Carries connections out; NULL: they are no concern of ours. Borrowed.
 	 */
 	struct sockets *sockets;
+	struct watch_name *names; /* marked when the tree asks; borrowed */
+	size_t n_names;
 	struct records records;
 	struct watch_seen *seen; /* owned */
 };

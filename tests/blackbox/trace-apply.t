@@ -62,6 +62,16 @@ sandbox.preset = ['none']" 'news: call the dentist'
 applies place "command = 'cat'
 args = ['a.md']
 cwd = 'notes'" 'call the dentist'
+mkdir "$HOME/data"
+echo x >"$HOME/data/tasks.db"
+applies looked "command = 'sh'
+args = ['-c', '[ -f ~/data/tasks.db ] && echo there || echo none']" 'there'
+is "looked: the file alone, not its folder" \
+	"$(grep read looked.toml)" 'sandbox.read = ["~/data/tasks.db"]'
+applies entered "command = 'sh'
+args = ['-c', 'cd notes && echo in || echo out']" 'in'
+is "entered: the folder, not the one above" \
+	"$(grep read entered.toml)" 'sandbox.read = ["./notes"]'
 printf 'print("from a package")\n' >pkg/__main__.py
 touch pkg/__init__.py
 applies package "command = 'sh'

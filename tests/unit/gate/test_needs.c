@@ -9,9 +9,10 @@
  *	closed PATH		its kind, and its row of closed.def
  *	key NAME		is it one of a file with keys of a project?
  *
- * ACT is "read PATH", "make PATH", "write PATH", "run PATH", "refused PATH",
- * "serve ADDRESS", "connect ADDRESS", "call NAME", which is denied; or "fails",
- * "grants nothing", "reads alone" of the run itself.
+ * ACT is "read PATH", "look PATH", "make PATH", "write PATH", "run PATH",
+ * "refused PATH", "serve ADDRESS", "connect ADDRESS", "call NAME", which is
+ * denied; or "fails", "grants nothing", "reads alone", "starts PATH" of the run
+ * itself.
  */
 #include <sys/stat.h>
 
@@ -90,6 +91,7 @@ struct done {
 	struct gate_denial denial;
 	struct gate_verdict verdict;
 	struct gate_policy traced;
+	const char *cwd;
 };
 
 static void add_act(struct done *d, struct str act)
@@ -100,6 +102,7 @@ static void add_act(struct done *d, struct str act)
 		bool refused;
 	} verbs[] = {
 		{"read", GATE_RECORD_FILES, GATE_ACCESS_READ, false},
+		{"look", GATE_RECORD_LOOKS, GATE_ACCESS_READ, false},
 		{"make", GATE_RECORD_FILES,
 		 GATE_ACCESS_WRITE | GATE_ACCESS_ENTRY, false},
 		{"write", GATE_RECORD_FILES, GATE_ACCESS_WRITE, false},
@@ -118,6 +121,8 @@ static void add_act(struct done *d, struct str act)
 		d->traced.read.n = d->traced.write.n = 0;
 	} else if (str_is(verb, "reads")) {
 		d->traced.write.n = 0;
+	} else if (str_is(verb, "starts")) {
+		d->cwd = at(name);
 	} else if (str_is(verb, "call")) {
 		d->denial = (struct gate_denial){.kind = "syscall",
 						 .name = name,
@@ -132,8 +137,10 @@ static void add_act(struct done *d, struct str act)
 		assert_true(d->verdict.n_records < RECORDS_MAX);
 		d->record[d->verdict.n_records++] = (struct gate_record){
 			.what = verbs[i].what,
-			.path = verbs[i].what == GATE_RECORD_FILES ? at(name)
-								   : name,
+			.path = verbs[i].what & (GATE_RECORD_FILES |
+						 GATE_RECORD_LOOKS)
+					? at(name)
+					: name,
 			.access = verbs[i].access,
 			.refused = verbs[i].refused,
 			.program = "prog",
@@ -145,7 +152,7 @@ static void find(const char *acts, struct gate_needs *ret)
 {
 	static const char *const argv[] = {"true", NULL};
 	const struct gate_policy plain = {.profile = NULL};
-	const struct gate_request request = {
+	struct gate_request request = {
 		.program = "true", .argv = argv, .policy = &plain};
 	const char *granted[] = {top};
 	struct done d = {
@@ -157,6 +164,7 @@ static void find(const char *acts, struct gate_needs *ret)
 		.exited = true, .records = d.record, .denials = &d.denial};
 	while (rest.n)
 		add_act(&d, str_trim(str_cut(&rest, ';')));
+	request.cwd = d.cwd;
 	if (gate_needs(gate, &request, &d.traced, &d.verdict,
 		       d.verdict.exited && !d.verdict.exit_status, &arena, ret,
 		       &err) < 0)
@@ -175,7 +183,9 @@ static int do_needs(struct value_row *r)
 
 		buf_addf(&r->out, "%s%s %s (%u)%s", i ? "; " : "", n->key,
 			 n->value + in_top, (unsigned)n->count,
-			 n->why_not ? ", not granted" : "");
+			 n->why_not	   ? ", not granted"
+			 : n->is_looked_up ? ", looked up"
+					   : "");
 	}
 	return 0;
 }
