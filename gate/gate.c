@@ -56,6 +56,7 @@ struct gate_child {
 	struct gate_child_info info; /* texts of the gate */
 	char *private_dir;
 	const char *hidden_cwd;	   /* text of the gate, or NULL */
+	bool marks_cwd;		   /* as of the launch */
 	struct cgroups *cgroups;   /* the gate's, as long as .group is there */
 	struct cgroup *group;	   /* the pool's; NULL = none */
 	struct gate_policy bounds; /* policy_bounds() */
@@ -370,6 +371,22 @@ static void begin_sockets(const struct prepared *p, struct gate_child *c)
 	c->watch.sockets = s;
 }
 
+/* Watch for files that the view hides, where the filter can. */
+static void watch_names(const struct prepared *p, struct gate_child *c)
+{
+	struct watch *w = &c->watch;
+
+	if (!p->n_unseen || !p->watches)
+		return;
+	w->names = ARENA_ARRAY(&c->arena, struct watch_name, p->n_unseen);
+	for (w->n_names = 0; w->n_names < p->n_unseen; w->n_names++)
+		w->names[w->n_names] = (struct watch_name){
+			arena_strdup(&c->arena, p->unseen[w->n_names].seen),
+			arena_strdup(&c->arena, p->unseen[w->n_names].real),
+			false,
+		};
+}
+
 /* The program itself is the first row; the listener cannot see our memory. */
 static void begin_watch(struct prepared *p, struct gate_child *c)
 {
@@ -383,6 +400,7 @@ static void begin_watch(struct prepared *p, struct gate_child *c)
 	};
 
 	c->watch.what = p->watches & p->asked_records;
+	watch_names(p, c);
 	if (c->watch.what & GATE_RECORD_FILES)
 		c->watch.records.max = WATCH_RECORDS_TRACE;
 	if (!p->watches)
@@ -436,6 +454,7 @@ static void fill_child(struct gate_child *c, struct prepared *p)
 	p->private_dir = NULL;
 	if (p->hidden_cwd)
 		c->hidden_cwd = gate_keep_text(g, p->hidden_cwd);
+	c->marks_cwd = p->launch.marks_cwd;
 	c->cgroups = &g->cgroups;
 	c->group = p->group;
 	p->group = NULL;
@@ -706,6 +725,16 @@ static void find_dropped(struct gate_child *c)
 	d->is_cut = l->is_cut;
 }
 
+static void find_unseen(struct gate_child *c)
+{
+	struct gate_unseen *u = &c->verdict.unseen;
+
+	u->is_listed = c->hidden_cwd && c->marks_cwd && c->state.left.is_listed;
+	for (size_t i = 0; i < c->watch.n_names; i++)
+		if (c->watch.names[i].is_asked)
+			list_add(&u->paths, &c->arena, c->watch.names[i].real);
+}
+
 /* Records tell of addresses, which stand for names in such a network. */
 static void name_connections(struct gate_child *c)
 {
@@ -771,6 +800,7 @@ static void judge_end(struct gate_child *c, const siginfo_t *end,
 		v->signal = WTERMSIG(status);
 	find_hits(c);
 	find_dropped(c);
+	find_unseen(c);
 }
 
 int gate_child_wait(struct gate_child *c, struct gate_verdict *ret)

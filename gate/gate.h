@@ -358,6 +358,17 @@ struct gate_dropped {
 	bool is_cut;	/* there may have been more files */
 };
 
+/* Files that a tree looked for and did not see, though they are there; owned by
+   the child. */
+struct gate_unseen {
+	/* Entries of the private working directory were read, in the place of
+	   those of gate_dropped.folder. */
+	bool is_listed;
+	/* Real paths that are not granted, of those that arguments, variables
+	   and scripts name. */
+	struct strlist paths;
+};
+
 struct gate_verdict {
 	bool exited;	 /* else ended by `signal` */
 	int exit_status; /* 0..255 */
@@ -371,6 +382,7 @@ struct gate_verdict {
 	/* Endpoints that are granted and were not reached when they were tried
 	   last, with the reason: "127.0.0.1:8765: connection refused". */
 	struct strlist unreached;
+	struct gate_unseen unseen;
 	struct strlist execs;  /* when recorded */
 	struct strlist limits; /* limits that were hit, in words: "memory: …";
 				  owned by the child */

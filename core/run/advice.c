@@ -1,5 +1,6 @@
 #include "core/run/advice.h"
 
+#include <dirent.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/buf.h"
+#include "core/base/place.h"
 #include "core/client/facts.h"
 #include "core/client/said.h"
 #include "core/config/edit.h"
@@ -666,24 +668,88 @@ static void add_named(struct finder *f, struct named *n, const char *word)
 		     n->is_dot ? path : real);
 }
 
-/* The paths that arguments name, or the whole folder. */
-static void add_folder(struct finder *f, const char *folder, bool is_dot,
-		       const char *names)
+/* Files of the folder that the program looked for, as they are written. */
+static struct strlist looked_for(struct finder *f, const char *folder,
+				 bool is_dot)
+{
+	const struct strlist *all = &f->known->verdict->unseen.paths;
+	const struct piece *read = find_piece(f, "read");
+	struct strlist list = {NULL, 0};
+
+	for (size_t i = 0; i < all->n; i++)
+		if (place_covers(folder, all->item[i]) &&
+		    !(read && list_has(&read->values, all->item[i])))
+			list_add(&list, f->arena,
+				 is_dot ? all->item[i] + strlen(folder) + 1
+					: all->item[i]);
+	return list;
+}
+
+/* Does the folder have an entry that the program would have listed? */
+static bool has_unseen(struct finder *f, const char *folder)
+{
+	const struct gate_policy *p = f->known->request->policy;
+	DIR *dir = opendir(folder);
+	const struct dirent *e;
+	bool found = false;
+
+	while (dir && !found && (e = readdir(dir))) {
+		const char *path =
+			arena_printf(f->arena, "%s/%s", folder, e->d_name);
+
+		found = strcmp(e->d_name, ".") != 0 &&
+			strcmp(e->d_name, "..") != 0 &&
+			!(p && (path_is_beneath(path, &p->read) ||
+				path_is_beneath(path, &p->write)));
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+/* Paths that arguments name: where nothing else tells what is missing. */
+static struct named find_named(struct finder *f, const char *folder,
+			       bool is_dot)
 {
 	const struct gate_request *r = f->known->request;
 	struct named named = {.folder = folder, .is_dot = is_dot};
+
+	for (size_t i = 1; f->known->gate && r->argv[0] && r->argv[i]; i++)
+		if (r->argv[i][0] != '/' && r->argv[i][0] != '-')
+			add_named(f, &named, r->argv[i]);
+	return named;
+}
+
+/*
+ * Name the private folder, and what was missed there: single files, or the
+ * whole folder where it was listed or written into.
+ *
+ * names  what was written into it; NULL: nothing
+ */
+static void add_folder(struct finder *f, const char *folder, bool is_dot,
+		       const char *names, bool is_listed)
+{
+	const char *shown = is_dot ? "." : folder;
+	struct strlist looked = looked_for(f, folder, is_dot);
+	struct named named = {.folder = folder};
 	const char *text = arena_printf(
 		f->arena,
 		"started in a private, empty folder, because %s is not "
 		"granted%s%s",
-		is_dot ? "." : folder, names ? "; " : "", names ? names : "");
+		shown, names ? "; " : "", names ? names : "");
 
-	if (is_dot)
-		folder = ".";
-	for (size_t i = 1; f->known->gate && !names && r->argv[0] && r->argv[i];
-	     i++)
-		if (r->argv[i][0] != '/' && r->argv[i][0] != '-')
-			add_named(f, &named, r->argv[i]);
+	for (size_t i = 0; i < looked.n; i++)
+		text = arena_printf(
+			f->arena, "%s%s%s", text,
+			i ? ", " : "; not seen there: ", looked.item[i]);
+	f->is_refused |= is_listed || looked.n;
+	if (!names && (is_listed || looked.n)) {
+		add_piece(f, text, "read",
+			  is_listed ? &(struct strlist){&shown, 1} : &looked);
+		return;
+	}
+	if (!names)
+		named = find_named(f, folder, is_dot);
 	if (named.read.n)
 		add_piece(f, text, "read", &named.read);
 	if (named.write.n)
@@ -693,11 +759,12 @@ static void add_folder(struct finder *f, const char *folder, bool is_dot,
 				       : text,
 			  "write", &named.write);
 	if (!named.read.n && !named.write.n)
-		add_piece(f, text, "write", &(struct strlist){&folder, 1});
+		add_piece(f, text, "write", &(struct strlist){&shown, 1});
 }
 
-/* Name files that went with a private folder; without any, the folder alone
-   where a program says that it missed a file. */
+/* Name files that went with a private folder, and those that were looked for
+   in it; without any, the folder alone where a program says that it missed a
+   file. */
 static void add_dropped(struct finder *f)
 {
 	const struct advice_known *known = f->known;
@@ -707,6 +774,7 @@ static void add_dropped(struct finder *f)
 	struct said_refusal said = said_refusal(known->said);
 	bool is_absolute = said.path.n && said.path.p[0] == '/';
 	const char *names = facts_say_dropped(&clean, known->verdict, f->arena);
+	bool is_listed;
 
 	if (!folder && names && r && !r->cwd_said)
 		add_piece(f,
@@ -716,8 +784,11 @@ static void add_dropped(struct finder *f)
 				       names),
 			  NULL, NULL);
 	/* exec has said so before the start */
-	if (!folder || !r || r->cwd_said ||
-	    !(names || known->all ||
+	if (!folder || !r || r->cwd_said)
+		return;
+	is_listed = known->verdict->unseen.is_listed && has_unseen(f, folder);
+	if (!(names || is_listed || looked_for(f, folder, false).n ||
+	      known->all ||
 	      (known->failed && !known->is_server && said.kind &&
 	       !is_absolute)))
 		return;
@@ -726,7 +797,34 @@ static void add_dropped(struct finder *f)
 		   known->form == ADVICE_TOML
 			   ? !r->cwd_required
 			   : !strcmp(folder, path_resolve(".", NULL, f->arena)),
-		   names);
+		   names, is_listed);
+}
+
+/* Name files outside of that folder that were looked for. */
+static void add_looked_for(struct finder *f)
+{
+	const struct gate_verdict *v = f->known->verdict;
+	const struct piece *read = find_piece(f, "read");
+	struct strlist values = {NULL, 0};
+	const char *text = "denied: read ";
+
+	for (size_t i = 0; i < v->unseen.paths.n; i++) {
+		const char *path = v->unseen.paths.item[i];
+
+		if ((v->dropped.folder &&
+		     place_covers(v->dropped.folder, path)) ||
+		    (read && list_has(&read->values, path)))
+			continue;
+		text = arena_printf(f->arena, "%s%s%s", text,
+				    values.n ? ", " : "", path);
+		list_add(&values, f->arena, path);
+	}
+	f->is_refused |= values.n != 0;
+	if (values.n)
+		add_piece(f,
+			  arena_printf(f->arena,
+				       "%s, which no row of read grants", text),
+			  "read", &values);
 }
 
 /*
@@ -802,8 +900,10 @@ struct advice_list advice_find(const struct advice_known *known,
 	add_file(&f);
 	if (known->verdict && known->gate && !known->is_server)
 		add_arguments(&f);
-	if (known->verdict)
+	if (known->verdict) {
+		add_looked_for(&f);
 		add_dropped(&f);
+	}
 	add_trace(&f);
 	return written(&f);
 }

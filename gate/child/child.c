@@ -225,16 +225,21 @@ static long enter_copy(int fd)
 	return r < 0 ? r : sys_call(SYS_chroot, ".");
 }
 
-/* The time tells left_count() that no program made it. */
+/* The time tells left_count() that no program made or listed it. */
+static void put_time(const char *path)
+{
+	const struct timespec times[2] = {{.tv_sec = LEFT_TIME},
+					  {.tv_sec = LEFT_TIME}};
+
+	sys_call(SYS_utimensat, AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW);
+}
+
 static long put_link(const struct setup_op *op)
 {
-	const struct timespec times[2] = {{.tv_sec = LEFT_LINK_TIME},
-					  {.tv_sec = LEFT_LINK_TIME}};
 	long r = put_there(op, -1);
 
 	if (r >= 0)
-		sys_call(SYS_utimensat, AT_FDCWD, op->path, times,
-			 AT_SYMLINK_NOFOLLOW);
+		put_time(op->path);
 	return r == -EEXIST ? 0 : r;
 }
 
@@ -990,6 +995,8 @@ int init_main(void *arg)
 	sys_call(SYS_umask, mask);
 	if (l->setup_step >= 0)
 		child_fail(l, STAGE_SETUP, -l->sys);
+	if (l->marks_cwd)
+		put_time(l->cwd);
 	if (l->is_trial) {
 		__atomic_store_n(&l->started, 1, __ATOMIC_RELEASE);
 		child_fail(l, STAGE_NONE, 0);

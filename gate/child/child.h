@@ -126,6 +126,7 @@ struct launch {
 	bool has_group_folder;
 
 	enum launch_left left;
+	bool marks_cwd;	   /* it is private: .left.is_listed will tell */
 	uint64_t until_ns; /* exec by then, monotonic */
 
 	/* for the program */

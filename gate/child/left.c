@@ -97,7 +97,7 @@ static void add_entry(struct walk_left *w, int at, const char *name,
 		return;
 	is_folder = S_ISDIR(st.stx_mode);
 	if (st.stx_dev_major != w->major || st.stx_dev_minor != w->minor ||
-	    (S_ISLNK(st.stx_mode) && st.stx_mtime.tv_sec == LEFT_LINK_TIME)) {
+	    (S_ISLNK(st.stx_mode) && st.stx_mtime.tv_sec == LEFT_TIME)) {
 		to->others++;
 		return;
 	}
@@ -165,10 +165,11 @@ static void count(struct left *l, const char *path, bool is_home)
 
 	if (fd < 0)
 		return;
-	if (sys_call(SYS_statx, fd, "", KERNEL_AT_EMPTY_PATH, STATX_TYPE,
+	if (sys_call(SYS_statx, fd, "", KERNEL_AT_EMPTY_PATH, STATX_ATIME,
 		     &st) >= 0) {
 		w.major = st.stx_dev_major;
 		w.minor = st.stx_dev_minor;
+		l->is_listed = st.stx_atime.tv_sec != LEFT_TIME;
 		walk(&w, (int)fd, 0, &all);
 		l->n_files = all.files;
 	}

@@ -17,8 +17,9 @@
 /* Bytes of a name with its NUL; a longer one is cut. */
 #define LEFT_NAME_BYTES 64
 
-/* Seconds of the time that links of setup_run() have, to be known by. */
-#define LEFT_LINK_TIME 0
+/* Seconds of the time that links of setup_run(), and a private folder before
+   its program starts, have: what no program made or has listed. */
+#define LEFT_TIME 0
 
 /* Arguments that are looked at. */
 #define LEFT_NAMED 4
@@ -35,6 +36,7 @@ struct left {
 	uint32_t n_entries; /* of the folder itself, named or not */
 	uint32_t n_files;   /* in it and beneath; folders do not count */
 	bool is_cut;	    /* not everything was looked at */
+	bool is_listed;	    /* it has another time of access than LEFT_TIME */
 	struct left_named named[LEFT_NAMED]; /* paths filled in by the caller */
 	size_t n_named;
 };

@@ -25,6 +25,7 @@
 #include "gate/prepare/prepare_filter.h"
 #include "gate/prepare/prepare_grants.h"
 #include "gate/prepare/prepare_recipes.h"
+#include "gate/prepare/prepare_unseen.h"
 #include "gate/prepare/prepare_view.h"
 #include "gate/prepare/state.h"
 #include "gate/proxy/proxy.h"
@@ -524,6 +525,7 @@ static int prepare_env(struct prepared *p, struct err *err)
 	if (prepare_cwd(p, err) < 0)
 		return -1;
 	prepare_argv(p);
+	prepare_unseen(p);
 	l->argv = p->argv.item;
 	l->envp = p->env.item;
 	l->change_id = p->id.change;

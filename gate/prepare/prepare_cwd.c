@@ -6,30 +6,7 @@
 #include <unistd.h>
 
 #include "core/base/place.h"
-
-/*
- * Is what the child finds at the path private, and gone with it? No grant is
- * put there, or above it in the private place.
- */
-static bool is_private(const struct prepared *p, const char *path)
-{
-	size_t place = 0, grant = 0, n;
-
-	if (!p->own_view)
-		return p->private_dir && place_covers(p->private_dir, path);
-	for (size_t i = 0; i < p->view.n_places; i++) {
-		n = strlen(p->view.places[i].path);
-		if (n > place && place_covers(p->view.places[i].path, path))
-			place = n;
-	}
-	for (size_t i = 0; i < p->grants.n; i++) {
-		n = strlen(p->grants.grant[i].path);
-		if (n > grant && p->grants.grant[i].what &&
-		    place_covers(p->grants.grant[i].path, path))
-			grant = n;
-	}
-	return place > grant;
-}
+#include "gate/prepare/prepare_view.h"
 
 /*
  * A grant shows its folder and what is beneath. One that was asked for shows
@@ -39,7 +16,7 @@ static bool is_shown(const struct prepared *p, const char *dir)
 {
 	const struct grants *lists[] = {&p->grants, &p->gate->base};
 	/* HOME may lie in a shared /tmp */
-	bool is_hidden = is_private(p, dir);
+	bool is_hidden = view_hides(p, dir);
 
 	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
 		for (size_t i = 0; i < lists[k]->n; i++) {
@@ -59,7 +36,7 @@ static void note_hidden(struct prepared *p, const char *asked)
 {
 	struct launch *l = &p->launch;
 
-	if (!is_private(p, l->cwd))
+	if (!view_hides(p, l->cwd))
 		return;
 	p->hidden_cwd = arena_strdup(&p->arena, asked);
 	/* without a view the gate itself looks into its folder */
@@ -75,7 +52,7 @@ static bool is_fleeting(const struct prepared *p, const char *path)
 	size_t n = home ? strlen(home) : 0;
 
 	/* caches and settings are meant to go; what ".." means, links say */
-	if (strstr(path, "..") || !is_private(p, path) ||
+	if (strstr(path, "..") || !view_hides(p, path) ||
 	    (n && strncmp(path, home, n) == 0 &&
 	     (!path[n] || strncmp(path + n, "/.", 2) == 0)) ||
 	    places_has(p->gate, path))

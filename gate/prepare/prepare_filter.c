@@ -137,7 +137,8 @@ static void watch_calls(struct prepared *p)
 		p->asked_records |= GATE_RECORD_EXEC;
 	/* rules of programs hold for every exec of the tree, and those that
 	   are refused are named */
-	p->watches = p->asked_records | GATE_RECORD_EXEC;
+	p->watches = p->asked_records | GATE_RECORD_EXEC |
+		     (p->n_unseen ? GATE_RECORD_LOOKS : 0U);
 	/* no program can know the cookie; guesses are watched each time */
 	if (p->watches == GATE_RECORD_EXEC &&
 	    getrandom(&p->launch.exec_cookie, sizeof(p->launch.exec_cookie),

@@ -517,6 +517,26 @@ bool view_replaces(const struct prepared *p, const char *path)
 	return false;
 }
 
+bool view_hides(const struct prepared *p, const char *path)
+{
+	size_t place = 0, grant = 0, n;
+
+	if (!p->own_view)
+		return p->private_dir && place_covers(p->private_dir, path);
+	for (size_t i = 0; i < p->view.n_places; i++) {
+		n = strlen(p->view.places[i].path);
+		if (n > place && place_covers(p->view.places[i].path, path))
+			place = n;
+	}
+	for (size_t i = 0; i < p->grants.n; i++) {
+		n = strlen(p->grants.grant[i].path);
+		if (n > grant && p->grants.grant[i].what &&
+		    place_covers(p->grants.grant[i].path, path))
+			grant = n;
+	}
+	return place > grant;
+}
+
 /* ---- the user, and id maps ---- */
 
 /* want: 4 read, 2 write, 1 execute, as in one digit of a mode */

@@ -18,5 +18,10 @@ int prepare_view(struct prepared *p, struct err *err) MUST_USE;
 
 /* Is the path beneath a private place of the view? */
 bool view_replaces(const struct prepared *p, const char *path) MUST_USE;
+/*
+ * Is what the child finds at the path private, and gone with it? No grant is
+ * put there, or above it in the private place.
+ */
+bool view_hides(const struct prepared *p, const char *path) MUST_USE;
 
 #endif

@@ -20,7 +20,7 @@
 #include "gate/policy/programs.h"
 #include "gate/prepare/grants.h"
 #include "gate/prepare/state.h"
-#include "gate/watch/sockets.h"
+#include "gate/watch/watch.h"
 
 struct recipe;
 struct recipe_used;
@@ -87,6 +87,8 @@ struct prepared {
 	const char *hidden_cwd; /* asked for; .launch.cwd is a private place */
 	const char *named[LEFT_NAMED]; /* arguments: paths in private places */
 	size_t n_named;
+	struct watch_name *unseen; /* existing files that it may look for */
+	size_t n_unseen;
 	bool git_unprotected;  /* a row of protected.def is writable */
 	bool write_holes;      /* protected paths inside a grant, no view */
 	bool keep_attributes;  /* the filter refuses chmod and the like */

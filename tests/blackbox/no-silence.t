@@ -131,10 +131,12 @@ cat >server.py <<-'END'
 	             "serverInfo": {"name": "s", "version": "1"}}
 	    elif m["method"] == "tools/list":
 	        r = {"tools": [{"name": n, "inputSchema": {"type": "object"}}
-	                       for n in ("save", "look", "run", "net", "empty")]}
+	                       for n in ("save", "look", "run", "net", "empty", "idle")]}
 	    elif m["params"]["name"] == "save":
 	        open("note", "w").write("x")
 	        r = {"content": [{"type": "text", "text": "saved"}]}
+	    elif m["params"]["name"] == "idle":
+	        r = {"content": [{"type": "text", "text": "idle"}]}
 	    elif m["params"]["name"] == "empty":
 	        r = {}
 	    elif m["params"]["name"] == "net":
@@ -159,8 +161,11 @@ exit_is "a call: the answer counts" 0
 err_like "a call: the end says what is gone" \
 	'^matins: started in a private, empty folder, because \. is not granted; dropped with it: note; to allow it: --write \.$'
 run_matins call look -- "$PYTHON" "$HOME/elsewhere/server.py"
-is "a call that lost nothing has no line" "$(<"$err")" ""
-run_matins call look -v -- "$PYTHON" "$HOME/elsewhere/server.py"
+err_like "a call that listed it: said, with the option that shows it" \
+	'started in a private, empty folder, because \. is not granted; to allow it: --read \.$'
+run_matins call idle -- "$PYTHON" "$HOME/elsewhere/server.py"
+is "a call that neither lost nor missed anything has no line" "$(<"$err")" ""
+run_matins call idle -v -- "$PYTHON" "$HOME/elsewhere/server.py"
 err_like "but with -v" 'started in a private, empty folder, because \. is not granted; to allow it: --write \.$'
 cat >matins.toml <<-END
 	[servers.s]
@@ -193,7 +198,7 @@ END
 run_matins call save -s s
 err_like "a server of the configuration: said when something is gone" \
 	'started in a private, empty folder, because \. is not granted; dropped with it: note;'
-run_matins call look -s s
+run_matins call idle -s s
 is "and not when nothing is" "$(<"$err")" ""
 
 # ---- of a step ----
@@ -216,6 +221,134 @@ for form in --md --html; do
 	run_matins run r --only note $form
 	out_like "so does $form" 'dropped with it: n'
 done
+
+# ---- steps that only look ----
+
+mkdir "$HOME/looks" "$HOME/looks/sub" "$HOME/data" "$HOME/full"
+echo x >"$HOME/looks/conf.ini"
+echo x >"$HOME/data/tasks.db"
+echo '{"type":"entity","name":"me","entityType":"person","observations":["x"]}' \
+	>"$HOME/looks/memory.json"
+cat >"$HOME/looks/brief.sh" <<-'END'
+	#!/bin/sh
+	cat ~/data/*.db 2>/dev/null | sort
+END
+cat >"$HOME/elsewhere/names.py" <<-'END'
+	#!/usr/bin/python3
+	import os
+	print(os.path.exists("conf.ini"), len(os.listdir(".")))
+END
+chmod 755 "$HOME/looks/brief.sh" "$HOME/elsewhere/names.py"
+cd "$HOME/looks" || exit 1
+unseen='started in a private, empty folder, because . is not granted'
+
+# step NAME COMMAND ARGS [MORE]: a step of the routine, ARGS as in TOML
+step() {
+	printf '[[routines.r.steps]]\nname = "%s"\ntype = "script"\n' "$1"
+	printf 'command = "%s"\nargs = %s\n%s\n' "$2" "$3" "${4-}"
+}
+
+# looks NAME TEXT TOML: what the last run says of that step, first
+looks() {
+	json_is "$1" "step_results[step_name=$1].state" ok "step_results[step_name=$1].refused" true \
+		"step_results[step_name=$1].advice[0].text" "$2" \
+		"step_results[step_name=$1].advice[0].toml" "$3"
+}
+{
+	step ls ls '["-1"]'
+	step find find '[".", "-name", "*.ini"]'
+	step test sh '["-c", "[ -f conf.ini ] && echo yes || echo no"]'
+	step folder sh '["-c", "cd sub 2>/dev/null || echo none"]'
+	step glob sh '["-c", "echo *.ini"]'
+	step exists "$PYTHON" '["-c", "import os; print(os.path.exists(\"conf.ini\"))"]'
+	step listdir "$PYTHON" '["-c", "import os; print(os.listdir())"]'
+	step script "$HOME/elsewhere/names.py" '[]'
+	step home ./brief.sh '[]'
+	step full sh "[\"-c\", \"[ -f $HOME/data/tasks.db ] || echo none\"]"
+	step variable sh '["-c", "[ -f $DB ] || echo none"]' "env = { DB = \"$HOME/data/tasks.db\" }"
+} >looks.toml
+{
+	printf '[sandbox]\nread = [".", "~/data"]\n'
+	cat looks.toml
+} >granted.toml
+{
+	step words sh '["-c", "echo conf.ini sub; : ~/data"]'
+	step imports "$PYTHON" '["-c", "import json; print(json.dumps(1))"]'
+	step missing sh '["-c", "[ -f gone.ini ] || echo no"]'
+	step system sh '["-c", "[ -f /etc/passwd ] && echo yes"]'
+} >silent.toml
+run_matins run -c looks.toml r --json
+exit_is "steps that only look are ok" 0
+looks ls "$unseen" 'sandbox.read = ["."]'
+looks find "$unseen" 'sandbox.read = ["."]'
+looks test "$unseen; not seen there: conf.ini" 'sandbox.read = ["conf.ini"]'
+looks folder "$unseen; not seen there: sub" 'sandbox.read = ["sub"]'
+looks glob "$unseen" 'sandbox.read = ["."]'
+looks exists "$unseen; not seen there: conf.ini" 'sandbox.read = ["conf.ini"]'
+looks listdir "$unseen" 'sandbox.read = ["."]'
+looks script "$unseen; not seen there: conf.ini" 'sandbox.read = ["."]'
+looks home "denied: read $HOME/data, which no row of read grants" "sandbox.read = [\"$HOME/data\"]"
+for name in full variable; do
+	looks $name "denied: read $HOME/data/tasks.db, which no row of read grants" \
+		"sandbox.read = [\"$HOME/data/tasks.db\"]"
+done
+json_is "the summary counts them" summary 'r: 11 ran, 0 skipped, 0 failed, 11 with refusals'
+for form in '' --md --html; do
+	# shellcheck disable=SC2086
+	run_matins run -c looks.toml r --only ls --only test $form
+	out_like "the report says so: ${form:-text}" 'started in a private, empty folder'
+	out_like "and what was missed: ${form:-text}" 'not seen there: conf\.ini'
+done
+run_matins run -c granted.toml r --json
+json_is "with the folder and the file granted no word is said" \
+	summary 'r: 11 ran, 0 skipped, 0 failed' "step_results[step_name=test].output" yes \
+	"step_results[step_name=exists].output" True "step_results[step_name=home].output" x
+run_matins run -c silent.toml r --json
+json_is "nor of what was never looked for, or is not there" \
+	summary 'r: 4 ran, 0 skipped, 0 failed' "step_results[step_name=words].advice" absent \
+	"step_results[step_name=imports].advice" absent
+sed 's/^args.*/&\non_refusal = "fail"/' looks.toml >fails.toml
+run_matins run -c fails.toml r --only test
+exit_is "on_refusal = fail minds them" 2
+
+cd "$HOME/full" || exit 1
+step ls ls '[]' 'sandbox.read = ["matins.toml"]' >matins.toml
+run_matins run r --json
+json_is "a folder of which all is seen: no word" step_results[0].output matins.toml \
+	step_results[0].refused absent step_results[0].advice absent
+
+# memory SANDBOX: a step of the real server, with a file that is there
+memory() {
+	cat <<-END
+		[[routines.m.steps]]
+		name = "memory"
+		type = "mcp-client"
+		command = "npx"
+		args = ["-y", "@modelcontextprotocol/server-memory"]
+		env = { MEMORY_FILE_PATH = "$HOME/looks/memory.json" }
+		tool = "read_graph"
+		$1
+	END
+}
+
+modules=$TOP/build/npm/node_modules
+if [[ -z $NODE || ! -d $modules/@modelcontextprotocol/server-memory ]]; then
+	skip "a variable of a real server" "the servers of npm are not installed"
+else
+	cd "$HOME/looks" || exit 1
+	cp -R "$modules" node_modules
+	memory '' >memory.toml
+	run_matins run -c memory.toml m --json
+	json_is "a variable names a file that the server does not see" \
+		step_results[0].state ok step_results[0].refused true \
+		step_results[0].advice[0].text "$unseen; not seen there: memory.json" \
+		step_results[0].advice[0].toml 'sandbox.read = ["memory.json"]'
+	memory 'sandbox.read = ["memory.json"]' >memory.toml
+	run_matins run -c memory.toml m --json
+	json_is "with the line it does, and nothing is said" step_results[0].output '~name: me|"me"' \
+		step_results[0].refused absent step_results[0].advice absent
+fi
+cd "$project" || exit 1
 
 # ---- a script whose programs were refused ----
 
@@ -315,7 +448,7 @@ cat >shared.toml <<-END
 	name = "look"
 	type = "mcp-client"
 	server = "s"
-	tool = "look"
+	tool = "idle"
 	[[routines.strict.steps]]
 	name = "run"
 	type = "mcp-client"
@@ -471,7 +604,7 @@ exit_is "its twin: all that is declared is there" 0
 
 export MATINS_STATE=$T/runs
 cp empty.toml first.toml
-sed 's/empty/look/' empty.toml >second.toml
+sed 's/empty/idle/' empty.toml >second.toml
 run_matins run -c second.toml r --only call
 run_matins doctor -c second.toml r --stale 1h
 exit_is "a run of one step keeps no dead-man check alive" 1

@@ -93,11 +93,26 @@ TEST_IN(folder, left, links, count_but_those_of_the_view)
 	struct left l;
 
 	link_to(*state, "theirs", 1);
-	link_to(*state, "ours", LEFT_LINK_TIME);
+	link_to(*state, "ours", LEFT_TIME);
 	l = (struct left){.n_entries = 0};
 	left_count(&l, *state, false);
 	assert_int_equal(l.n_entries, 1);
 	assert_string_equal(l.name[0], "theirs");
+}
+
+TEST_IN(folder, left, folder, is_listed_when_its_time_says_so)
+{
+	struct timespec times[2] = {{.tv_sec = LEFT_TIME},
+				    {.tv_sec = LEFT_TIME}};
+	struct left l = {.n_entries = 0};
+
+	assert_int_equal(utimensat(AT_FDCWD, *state, times, 0), 0);
+	left_count(&l, *state, false);
+	assert_false(l.is_listed);
+	times[0].tv_sec++;
+	assert_int_equal(utimensat(AT_FDCWD, *state, times, 0), 0);
+	left_count(&l, *state, false);
+	assert_true(l.is_listed);
 }
 
 TEST_IN(folder, left, names, are_bounded_in_number_and_length)

@@ -218,6 +218,36 @@ TEST(dropped, nothing, is_worth_a_line_where_a_file_was_missed)
 	assert_int_equal(advice_find(&known, &a).n, 0);
 }
 
+TEST(unseen, files, are_named_with_what_shows_them)
+{
+	AUTO(arena_release) struct arena a = ARENA_INIT;
+	static const char *const argv[] = {"sh", NULL};
+	static const char *paths[] = {"/srv/p/a", "/srv/p/b/c", "/srv/q"};
+	const struct gate_request request = {.program = "sh", .argv = argv};
+	struct gate_verdict v = {.exited = true,
+				 .dropped = {.folder = "/srv/p"},
+				 .unseen = {.paths = {paths, 3}}};
+	const struct advice_known known = {.verdict = &v, .request = &request};
+	struct advice_list list = advice_find(&known, &a);
+
+	/* two keys that are one make one line */
+	assert_int_equal(list.n, 1);
+	assert_true(list.is_refused);
+	assert_string_equal(list.item[0].text,
+			    "denied: read /srv/q, which no row of read grants; "
+			    "started in a private, empty folder, because . is "
+			    "not granted; not seen there: a, b/c");
+	assert_string_equal(list.item[0].setting,
+			    "sandbox.read = [\"/srv/q\", \"a\", \"b/c\"]");
+	/* a listing of a folder that is not there missed nothing */
+	v.unseen = (struct gate_unseen){.is_listed = true};
+	v.dropped.folder = "/nonexistent/p";
+	assert_int_equal(advice_find(&known, &a).n, 0);
+	v.dropped.folder = "/usr";
+	assert_string_equal(advice_find(&known, &a).item[0].setting,
+			    "sandbox.read = [\".\"]");
+}
+
 TEST(refusals, that_no_program_takes_lightly, count)
 {
 	static const struct {

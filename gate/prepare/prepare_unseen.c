@@ -1,0 +1,200 @@
+#include "gate/prepare/prepare_unseen.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "core/base/place.h"
+#include "gate/policy/allow.h"
+#include "gate/policy/path_words.h"
+#include "gate/prepare/prepare_view.h"
+#include "gate/prepare/state.h"
+
+/* Files that are watched for: each costs a comparison at every look-up. */
+#define UNSEEN_MAX 16
+/* Entries of the starting folder that words are compared with. */
+#define UNSEEN_ENTRIES 4096
+/* A larger file is no script that a person wrote. */
+#define UNSEEN_SCRIPT_BYTES (64 * 1024)
+
+struct search {
+	struct prepared *p;
+	struct strlist here; /* entries of the folder that is not seen */
+	bool is_read;	     /* .here was */
+	bool has_python, lists;
+};
+
+/* ---- files ---- */
+
+static bool is_here(struct search *s, struct str path)
+{
+	struct prepared *p = s->p;
+	struct str first = str_cut(&path, '/');
+	DIR *dir = s->is_read ? NULL : opendir(p->hidden_cwd);
+	const struct dirent *e;
+
+	s->is_read = true;
+	while (dir && s->here.n < UNSEEN_ENTRIES && (e = readdir(dir)))
+		list_add(&s->here, &p->arena,
+			 arena_strdup(&p->arena, e->d_name));
+	if (dir)
+		closedir(dir);
+	for (size_t i = 0; i < s->here.n; i++)
+		if (str_is(first, s->here.item[i]))
+			return true;
+	return false;
+}
+
+/* Is it, or something beneath it, granted, or none of a program's business? */
+static bool is_left_out(const struct prepared *p, const char *real)
+{
+	const struct closed closed = places_closed(p->gate);
+
+	for (size_t i = 0; i < p->grants.n; i++)
+		if (p->grants.grant[i].what &&
+		    place_covers(real, p->grants.grant[i].path))
+			return true;
+	return grants_cover(&p->grants, real, GRANT_ACCESS) ||
+	       closed_kind_of(&closed, real) != CLOSED_NOT ||
+	       closed_is_beneath(&closed, real) ||
+	       place_around(&p->gate->config.hide, real);
+}
+
+static void add_name(struct prepared *p, const char *seen, const char *path)
+{
+	char real[PATH_MAX];
+
+	if (p->n_unseen == UNSEEN_MAX || !realpath(path, real) ||
+	    is_left_out(p, real))
+		return;
+	for (size_t i = 0; i < p->n_unseen; i++)
+		if (strcmp(p->unseen[i].seen, seen) == 0)
+			return;
+	p->unseen = arena_grow(&p->arena, p->unseen, p->n_unseen,
+			       sizeof(*p->unseen));
+	p->unseen[p->n_unseen++] = (struct watch_name){seen, path, false};
+}
+
+/* ---- words ---- */
+
+static const char *joined(struct prepared *p, const char *dir, struct str path)
+{
+	return arena_printf(&p->arena, "%s/%.*s", dir, STR_ARG(path));
+}
+
+/* Look a word up as a path; seen, as the program will name it. */
+static void look_up(struct search *s, const struct path_word *w)
+{
+	struct prepared *p = s->p;
+	const char *home = p->gate->homes.n ? p->gate->homes.item[0] : NULL;
+	const char *seen = NULL, *path;
+
+	if (w->from == PATH_FROM_CWD) {
+		if (!p->hidden_cwd || !is_here(s, w->path))
+			return;
+		seen = joined(p, p->launch.cwd, w->path);
+		path = joined(p, p->hidden_cwd, w->path);
+	} else if (w->from == PATH_FROM_ROOT) {
+		seen = path = arena_strndup(&p->arena, w->path.p, w->path.n);
+	} else if (home && p->home) {
+		seen = joined(p, p->home, w->path);
+		path = joined(p, home, w->path);
+	}
+	if (seen && view_hides(p, seen))
+		add_name(p, seen, path);
+}
+
+static bool is_python(const char *path)
+{
+	return programs_is_one("python python3", path);
+}
+
+/* Words of shells and calls of Python that list a folder. */
+static bool is_listing(struct str word)
+{
+	static const char words[] = "ls dir find tree du tar rsync listdir "
+				    "scandir iterdir glob iglob rglob walk";
+
+	for (size_t i = word.n; i-- > 0;)
+		if (word.p[i] == '.' || word.p[i] == '/') {
+			word = (struct str){word.p + i + 1, word.n - i - 1};
+			break;
+		}
+	return str_has_word(words, word);
+}
+
+static void look_through(struct search *s, struct str text)
+{
+	struct path_word w;
+
+	while (path_word_next(&text, &w)) {
+		const char *word =
+			arena_strndup(&s->p->arena, w.path.p, w.path.n);
+
+		s->has_python |= is_python(word);
+		s->lists |= w.is_pattern || is_listing(w.path);
+		look_up(s, &w);
+	}
+}
+
+/* ---- texts ---- */
+
+/* The script that is the program, or that an interpreter runs; or NULL. */
+static const char *script_of(const struct prepared *p)
+{
+	const struct resolved_file *f = &p->program.file[0];
+
+	return f->is_script ? f->path : p->script;
+}
+
+static void look_through_script(struct search *s)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(UNSEEN_SCRIPT_BYTES);
+	const char *path = script_of(s->p);
+	struct err ignored = ERR_INIT;
+
+	/* what was installed names no file of the user's */
+	if (!path || place_covers("/usr", path) ||
+	    strstr(path, "/node_modules/") || strstr(path, "/site-packages/"))
+		return;
+	if (fd_read_regular(path, &text, &ignored) == 0)
+		look_through(s, buf_str(&text));
+}
+
+/*
+ * Python lists the folder that it starts in before each import; of a script
+ * the script's own folder. A script of a shell may start it, too.
+ */
+static bool lists_for_imports(const struct search *s)
+{
+	const struct prepared *p = s->p;
+	const char *script = script_of(p);
+	bool is_elsewhere =
+		script && strcmp(resolve_dirname(script, &s->p->arena),
+				 p->hidden_cwd) != 0;
+
+	for (size_t i = 0; i < p->program.n; i++)
+		if (is_python(p->program.file[i].path))
+			return !is_elsewhere && !s->lists;
+	return s->has_python && !s->lists;
+}
+
+void prepare_unseen(struct prepared *p)
+{
+	const char *const *argv = p->request->argv;
+	const char *const *env = p->request->env;
+	struct search s = {.p = p};
+
+	/* a trace shows them */
+	if (!p->for_start || p->request->record & GATE_RECORD_FILES)
+		return;
+	for (size_t i = 1; argv[0] && argv[i]; i++)
+		look_through(&s, str_of(argv[i]));
+	for (size_t i = 0; env && env[i]; i++)
+		look_through(&s, str_of(env[i]));
+	look_through_script(&s);
+	p->launch.marks_cwd = p->hidden_cwd && !lists_for_imports(&s);
+}
