@@ -55,8 +55,10 @@ struct gate_child {
 	size_t n_may_run;
 	struct gate_child_info info; /* texts of the gate */
 	char *private_dir;
-	const char *hidden_cwd;	   /* text of the gate, or NULL */
-	bool marks_cwd;		   /* as of the launch */
+	const char *hidden_cwd; /* text of the gate, or NULL */
+	const char
+		*counted;   /* likewise: the private folder that is looked at */
+	bool marks_counted; /* as of the launch */
 	struct cgroups *cgroups;   /* the gate's, as long as .group is there */
 	struct cgroup *group;	   /* the pool's; NULL = none */
 	struct gate_policy bounds; /* policy_bounds() */
@@ -454,7 +456,11 @@ static void fill_child(struct gate_child *c, struct prepared *p)
 	p->private_dir = NULL;
 	if (p->hidden_cwd)
 		c->hidden_cwd = gate_keep_text(g, p->hidden_cwd);
-	c->marks_cwd = p->launch.marks_cwd;
+	if (p->launch.counted)
+		c->counted =
+			gate_keep_text(g, p->own_view ? p->launch.counted
+						      : p->gate->home_path);
+	c->marks_counted = p->launch.marks_counted;
 	c->cgroups = &g->cgroups;
 	c->group = p->group;
 	p->group = NULL;
@@ -691,11 +697,14 @@ static void find_dropped(struct gate_child *c)
 	AUTO(mem_freep) char *home = NULL;
 	struct gate_dropped *d = &c->verdict.dropped;
 	struct left *l = &c->state.left;
+	struct stat st;
 	size_t n;
 
 	d->folder = c->hidden_cwd;
-	if (c->private_dir && c->hidden_cwd) {
+	if (c->private_dir && c->counted) {
 		home = mem_printf("%s/home", c->private_dir);
+		l->is_listed =
+			stat(home, &st) == 0 && st.st_atim.tv_sec != LEFT_TIME;
 		/* an empty one may go at once */
 		if (rmdir(home) < 0)
 			left_count(l, home, true);
@@ -705,7 +714,9 @@ static void find_dropped(struct gate_child *c)
 		bool is_cut = strlen(l->name[i]) == LEFT_NAME_BYTES - 1;
 
 		list_add(&d->names, &c->arena,
-			 arena_printf(&c->arena, "%s%s%s", l->name[i],
+			 arena_printf(&c->arena, "%s%s%s%s%s",
+				      d->folder ? "" : c->counted,
+				      d->folder ? "" : "/", l->name[i],
 				      is_cut ? "…" : "",
 				      l->is_folder[i] ? "/" : ""));
 	}
@@ -729,7 +740,10 @@ static void find_unseen(struct gate_child *c)
 {
 	struct gate_unseen *u = &c->verdict.unseen;
 
-	u->is_listed = c->hidden_cwd && c->marks_cwd && c->state.left.is_listed;
+	u->is_listed =
+		c->hidden_cwd && c->marks_counted && c->state.left.is_listed;
+	if (!c->hidden_cwd && c->marks_counted && c->state.left.is_listed)
+		u->home = c->counted;
 	for (size_t i = 0; i < c->watch.n_names; i++)
 		if (c->watch.names[i].is_asked)
 			list_add(&u->paths, &c->arena, c->watch.names[i].real);

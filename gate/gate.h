@@ -364,6 +364,7 @@ struct gate_unseen {
 	/* Entries of the private working directory were read, in the place of
 	   those of gate_dropped.folder. */
 	bool is_listed;
+	const char *home; /* HOME, where the private one was listed; or NULL */
 	/* Real paths that are not granted, of those that arguments, variables
 	   and scripts name. */
 	struct strlist paths;

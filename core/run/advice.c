@@ -819,6 +819,13 @@ static void add_looked_for(struct finder *f)
 				    values.n ? ", " : "", path);
 		list_add(&values, f->arena, path);
 	}
+	if (!values.n && v->unseen.home && has_unseen(f, v->unseen.home)) {
+		f->is_refused = true;
+		add_piece(f,
+			  "listed a private, empty HOME; grant what it needs "
+			  "there, as in sandbox.read = [\"~/NAME\"]",
+			  NULL, NULL);
+	}
 	f->is_refused |= values.n != 0;
 	if (values.n)
 		add_piece(f,

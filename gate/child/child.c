@@ -925,7 +925,7 @@ static NORETURN void own_tree(struct child_state *state, bool own_pids,
 static void enter_counted(struct launch *l)
 {
 	if (l->left)
-		sys_call(SYS_chdir, l->cwd);
+		sys_call(SYS_chdir, l->counted);
 	if (!l->change_id)
 		return;
 	sys_call(SYS_setfsgid, l->gid);
@@ -995,8 +995,8 @@ int init_main(void *arg)
 	sys_call(SYS_umask, mask);
 	if (l->setup_step >= 0)
 		child_fail(l, STAGE_SETUP, -l->sys);
-	if (l->marks_cwd)
-		put_time(l->cwd);
+	if (l->marks_counted)
+		put_time(l->counted);
 	if (l->is_trial) {
 		__atomic_store_n(&l->started, 1, __ATOMIC_RELEASE);
 		child_fail(l, STAGE_NONE, 0);

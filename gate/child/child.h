@@ -71,7 +71,7 @@ struct child_state {
 	struct left left;     /* when the program ended by itself */
 };
 
-/* Does init count what the program leaves in .cwd, a private folder? */
+/* Does init count what the program leaves in a private folder? */
 enum launch_left { LEFT_IGNORED, LEFT_IN_FOLDER, LEFT_IN_HOME };
 
 /* Word of the gate to a program that is ready to be executed. */
@@ -126,8 +126,9 @@ struct launch {
 	bool has_group_folder;
 
 	enum launch_left left;
-	bool marks_cwd;	   /* it is private: .left.is_listed will tell */
-	uint64_t until_ns; /* exec by then, monotonic */
+	const char *counted; /* folder of .left */
+	bool marks_counted;  /* its .is_listed will tell */
+	uint64_t until_ns;   /* exec by then, monotonic */
 
 	/* for the program */
 	struct limit limits[N_LIMITS];

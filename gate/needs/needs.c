@@ -400,6 +400,21 @@ static bool is_compiled(const char *path)
 	return strstr(path, "/__pycache__") != NULL;
 }
 
+static const char is_lost[] =
+	"it was made in the private HOME and went with it; "
+	"make that folder, and grant it";
+
+/* A new entry of the private HOME: only what is there can be granted. */
+static bool is_lost_entry(const struct finder *f, const char *path)
+{
+	const char *home = f->closed.home;
+
+	return home && f->p->own_view && view_replaces(f->p, home) &&
+	       place_covers(home, path) && strlen(path) > strlen(home) + 1 &&
+	       !strchr(path + strlen(home) + 1, '/') &&
+	       path[strlen(home) + 1] != '.' && access(path, F_OK) < 0;
+}
+
 static void find_written(struct finder *f, const struct gate_record *r)
 {
 	bool is_entry = r->access & GATE_ACCESS_ENTRY, is_refused;
@@ -407,6 +422,8 @@ static void find_written(struct finder *f, const struct gate_record *r)
 	char real[PATH_MAX];
 	struct stat st;
 
+	if (is_entry && is_lost_entry(f, r->path))
+		add_need(f, "write", r->path, r, is_lost);
 	if (is_compiled(r->path) ||
 	    !realpath(is_entry ? resolve_dirname(r->path, f->arena) : r->path,
 		      real))

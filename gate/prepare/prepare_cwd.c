@@ -39,10 +39,21 @@ static void note_hidden(struct prepared *p, const char *asked)
 	if (!view_hides(p, l->cwd))
 		return;
 	p->hidden_cwd = arena_strdup(&p->arena, asked);
+	l->counted = l->cwd;
+}
+
+/* Look at the end into the private folder of the start, else into HOME: what
+   is written there is lost, too. */
+static void choose_counted(struct prepared *p)
+{
+	struct launch *l = &p->launch;
+
+	if (!l->counted && p->home && view_hides(p, p->home))
+		l->counted = p->home;
 	/* without a view the gate itself looks into its folder */
-	if (p->own_view)
-		l->left = strcmp(l->cwd, p->home) == 0 ? LEFT_IN_HOME
-						       : LEFT_IN_FOLDER;
+	if (l->counted && p->own_view)
+		l->left = strcmp(l->counted, p->home) == 0 ? LEFT_IN_HOME
+							   : LEFT_IN_FOLDER;
 }
 
 /* Is the path one that only the program can make, and that goes with it? */
@@ -58,7 +69,7 @@ static bool is_fleeting(const struct prepared *p, const char *path)
 	    places_has(p->gate, path))
 		return false;
 	/* counted already */
-	if (p->hidden_cwd && place_covers(p->launch.cwd, path))
+	if (p->launch.counted && place_covers(p->launch.counted, path))
 		return false;
 	for (size_t i = 0; i < p->grants.n; i++)
 		if (place_covers(path, p->grants.grant[i].path))
@@ -90,14 +101,10 @@ int prepare_cwd(struct prepared *p, struct err *err)
 	bool is_there;
 
 	p->launch.cwd = p->home ? p->home : "/";
-	if (!cwd) {
-		note_named(p);
-		return 0;
-	}
-	is_there = realpath(cwd, real) != NULL;
+	is_there = cwd && realpath(cwd, real) != NULL;
 	if (is_there && is_shown(p, real))
 		p->launch.cwd = arena_strdup(&p->arena, real);
-	else if (p->request->cwd_required)
+	else if (cwd && p->request->cwd_required)
 		return err_set(err, ERR_POLICY, "cwd %s: %s", cwd,
 			       access(cwd, F_OK) < 0
 				       ? "it does not exist"
@@ -105,6 +112,7 @@ int prepare_cwd(struct prepared *p, struct err *err)
 					 "add it to `read` (--read)");
 	if (is_there)
 		note_hidden(p, real);
+	choose_counted(p);
 	note_named(p);
 	return 0;
 }

@@ -196,5 +196,6 @@ void prepare_unseen(struct prepared *p)
 	for (size_t i = 0; env && env[i]; i++)
 		look_through(&s, str_of(env[i]));
 	look_through_script(&s);
-	p->launch.marks_cwd = p->hidden_cwd && !lists_for_imports(&s);
+	p->launch.marks_counted =
+		p->launch.counted && !(p->hidden_cwd && lists_for_imports(&s));
 }

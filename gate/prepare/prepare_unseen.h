@@ -10,7 +10,7 @@
 /*
  * Note the files to watch for (.unseen), those that arguments, variables or a
  * script name, and whether a listing of a private folder tells of a program
- * that looks into it (.launch.marks_cwd). Needs the folder of the start.
+ * that looks into it (.launch.marks_counted). Needs the folder of the start.
  */
 void prepare_unseen(struct prepared *p);
 

@@ -307,6 +307,30 @@ run_matins run -c silent.toml r --json
 json_is "nor of what was never looked for, or is not there" \
 	summary 'r: 4 ran, 0 skipped, 0 failed' "step_results[step_name=words].advice" absent \
 	"step_results[step_name=imports].advice" absent
+{
+	step listed ls '[]' 'sandbox.isolate = "off"'
+	step idle sh '["-c", "echo conf.ini"]' 'sandbox.isolate = "off"'
+} >off.toml
+run_matins run -c off.toml r --json
+json_is "a listing is known without a view, too" \
+	summary 'r: 2 ran, 0 skipped, 0 failed, 1 with refusals' \
+	step_results[0].advice[0].toml 'sandbox.read = ["."]'
+{
+	step backup sh '["-c", "mkdir ~/backup ~/.cache && echo x >~/backup/x"]' \
+		'sandbox = { read = ["."], exec = ["mkdir"] }'
+	step listed sh '["-c", "ls ~"]' 'sandbox.read = ["."]'
+	step dots sh '["-c", "mkdir ~/.cache; cat conf.ini"]' \
+		'sandbox = { read = ["."], exec = ["mkdir"] }'
+} >home.toml
+run_matins run -c home.toml r --json
+json_is "files made in a private HOME are told of, beside a granted folder" \
+	step_results[0].run.dropped.names "[\"$HOME/backup/\"]" step_results[0].refused absent
+json_is "and that it was listed" step_results[1].refused true \
+	step_results[1].advice[0].text '~^listed a private, empty HOME; grant'
+json_is "but not settings and caches" step_results[2].output x step_results[2].advice absent
+run_matins trace -c home.toml r backup --json
+json_is "a trace names what was made there" needs[0].key write needs[0].value "$HOME/backup" \
+	needs[0].not_granted '~^it was made in the private HOME'
 sed 's/^args.*/&\non_refusal = "fail"/' looks.toml >fails.toml
 run_matins run -c fails.toml r --only test
 exit_is "on_refusal = fail minds them" 2
