@@ -269,7 +269,7 @@ static void scanner_init(struct scanner *s, struct str text,
 	*s = (struct scanner){
 		.begin = text.p,
 		.p = text.p,
-		.end = text.n ? text.p + text.n : text.p,
+		.end = str_skip(text, text.n).p,
 		.limits = {LIMIT_JSON_DEPTH, LIMIT_JSON_MEMBERS},
 		.err = err,
 	};
@@ -425,7 +425,8 @@ void scan_iter_noted(struct scan_iter *it, struct str v,
 
 bool scan_next(struct scan_iter *it)
 {
-	const char *p = it->rest.p, *end = p + it->rest.n, *from;
+	const char *p = it->rest.p, *from;
+	const char *end = str_skip(it->rest, it->rest.n).p;
 
 	if (it->noted) {
 		if (it->noted == it->noted_end)

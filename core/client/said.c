@@ -211,7 +211,7 @@ struct str said_host(struct str text)
 	text = str_first(text, SAID_BYTES);
 	for (size_t k = 0; k < ARRAY_LEN(host_signs); k++) {
 		size_t n = strlen(host_signs[k]);
-		const char *at = text.p, *end = text.p + text.n;
+		const char *at = text.p, *end = str_skip(text, text.n).p;
 
 		while (at && (at = memmem(at, (size_t)(end - at), host_signs[k],
 					  n))) {

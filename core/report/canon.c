@@ -77,7 +77,7 @@ void canon_string(struct str raw, struct buf *out)
 
 void canon_quote(struct str text, struct buf *out)
 {
-	const char *p = text.p, *end = text.p + text.n;
+	const char *p = text.p, *end = str_skip(text, text.n).p;
 
 	buf_addc(out, '"');
 	while (p < end)

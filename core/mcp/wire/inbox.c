@@ -93,7 +93,7 @@ static struct str first_scalar(struct str s)
  */
 static bool find_member(struct str text, struct str key, struct str *ret_value)
 {
-	const char *end = text.p + text.n, *after;
+	const char *end = str_skip(text, text.n).p, *after;
 	int64_t depth = 0;
 
 	for (const char *p = text.p; p < end; p = after) {
