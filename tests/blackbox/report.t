@@ -254,4 +254,21 @@ is "this report is valid" "$(head -n 1 schema.txt)" valid
 is "21 broken ones are not" "$(grep -c '^rejected' schema.txt)" 21
 file_lacks "no broken report is accepted" schema.txt ACCEPTED
 
+# ---- stderr of a step that failed, in each form ----
+
+cat >words.toml <<-'END'
+	[[routines.w.steps]]
+	name = "a"
+	type = "script"
+	command = "sh"
+	args = ["-c", "echo '<the> cause' >&2; exit 1"]
+END
+run_matins run -c words.toml w
+out_like "text names stderr" '^  stderr: <the> cause$'
+run_matins run -c words.toml w --md
+out_like "Markdown names stderr" '^  ```stderr$'
+run_matins run -c words.toml w --html
+out_like "HTML names stderr" '^<p class="advice">stderr:</p>$'
+out_like "HTML escapes it" '^&lt;the&gt; cause</pre>$'
+
 done_testing
