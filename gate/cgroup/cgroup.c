@@ -181,14 +181,16 @@ static DIR *open_dir(int base)
 }
 
 /* The next group of a gate of this user, parsed; closes the folder at its end.
- */
-static const char *next_group(DIR **dir, struct group_name *ret)
+   skip  first group of a gate that is passed over, or "" */
+static const char *next_group(DIR **dir, const char *skip,
+			      struct group_name *ret)
 {
 	struct dirent *e;
 	struct stat st;
 
 	while (*dir && (e = readdir(*dir)))
 		if (parse_name(e->d_name, ret) &&
+		    strcmp(ret->first, skip) != 0 &&
 		    fstatat(dirfd(*dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) ==
 			    0 &&
 		    S_ISDIR(st.st_mode) && st.st_uid == geteuid())
@@ -233,14 +235,12 @@ static void sweep_gate(const struct cgroup_fs *fs, int base,
 	const char *name;
 	DIR *dir;
 
-	if (is_alive(gate))
-		return;
 	/* a lock is held by one that another pid namespace hides */
 	lock = open_group(base, gate->first);
 	if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) < 0)
 		return;
 	dir = open_dir(base);
-	while ((name = next_group(&dir, &other)))
+	while ((name = next_group(&dir, "", &other)))
 		if (!other.is_first && strcmp(other.first, gate->first) == 0)
 			remove_group(fs, base, name);
 	remove_group(fs, base, gate->first);
@@ -249,6 +249,7 @@ static void sweep_gate(const struct cgroup_fs *fs, int base,
 /* Remove the groups of this user's gates that are dead. */
 static void sweep(const struct cgroup_fs *fs, int base)
 {
+	char living[CGROUP_NAME_BYTES] = "";
 	struct group_name gate;
 	const char *name;
 	struct stat st;
@@ -259,12 +260,14 @@ static void sweep(const struct cgroup_fs *fs, int base)
 	if (fstat(base, &st) == 0 && st.st_nlink == 2)
 		return;
 	dir = open_dir(base);
-	while ((name = next_group(&dir, &gate)))
-		if (gate.is_first)
+	while ((name = next_group(&dir, living, &gate)))
+		/* a thousand groups of one gate need one look */
+		if (is_alive(&gate))
+			snprintf(living, sizeof(living), "%s", gate.first);
+		else if (gate.is_first)
 			sweep_gate(fs, base, &gate);
 		else if (faccessat(base, gate.first, F_OK,
-				   AT_SYMLINK_NOFOLLOW) < 0 &&
-			 !is_alive(&gate))
+				   AT_SYMLINK_NOFOLLOW) < 0)
 			remove_group(fs, base, name);
 }
 
