@@ -525,7 +525,6 @@ static int prepare_env(struct prepared *p, struct err *err)
 	if (prepare_cwd(p, err) < 0)
 		return -1;
 	prepare_argv(p);
-	prepare_unseen(p);
 	l->argv = p->argv.item;
 	l->envp = p->env.item;
 	l->change_id = p->id.change;
@@ -550,12 +549,12 @@ static int prepare_env(struct prepared *p, struct err *err)
 
 /* ---- the control group ---- */
 
-static void prepare_group(struct prepared *p)
+static int prepare_group(struct prepared *p, UNUSED struct err *err)
 {
 	struct cgroups *pool = &p->gate->cgroups;
 	const struct cgroup_want want = {p->policy.memory_bytes,
 					 p->policy.processes};
-	struct err err = ERR_INIT;
+	struct err why = ERR_INIT;
 
 	/* groups and folders are swept where they are made; a view needs none
 	   of these */
@@ -566,12 +565,12 @@ static void prepare_group(struct prepared *p)
 	cgroups_open(pool, NULL);
 	memcpy(p->group_has, pool->has, sizeof(p->group_has));
 	if (!p->for_start || !pool->n_trees)
-		return;
-	if (cgroups_take(pool, &want, &p->group, &err) == 0 &&
-	    cgroup_open_doors(pool, p->group, &p->launch.fd[FD_GROUP], &err) ==
+		return 0;
+	if (cgroups_take(pool, &want, &p->group, &why) == 0 &&
+	    cgroup_open_doors(pool, p->group, &p->launch.fd[FD_GROUP], &why) ==
 		    0) {
 		p->launch.has_group_folder = pool->is_unified;
-		return;
+		return 0;
 	}
 	/* the facts then say that there is none */
 	for (int i = FD_GROUP; i <= FD_GROUP_LAST; i++)
@@ -579,6 +578,7 @@ static void prepare_group(struct prepared *p)
 	cgroups_give(pool, p->group);
 	p->group = NULL;
 	p->group_has[CGROUP_MEMORY] = p->group_has[CGROUP_PIDS] = false;
+	return 0;
 }
 
 /* ---- the whole ---- */
@@ -643,7 +643,33 @@ static struct prepared begin(struct gate *gate,
 				 .launch = {.fd = LAUNCH_NO_FDS}};
 }
 
-/* Leash, program, grants, user, view, environment, filter: in that order. */
+typedef int stage_fn(struct prepared *p, struct err *err);
+
+/* Stages of a request; each relies on what those above it have filled. */
+static stage_fn *const STAGES[] = {
+	prepare_direct,	  prepare_program,  prepare_recipes, prepare_execs,
+	prepare_programs, choose_isolation, choose_net,	     prepare_group,
+	prepare_grants,	  prepare_identity, prepare_view,    prepare_env,
+	prepare_unseen,	  prepare_filter,   prepare_facts,
+};
+
+/* Of no request: what the machine can give. */
+static stage_fn *const DEFAULT_STAGES[] = {
+	choose_isolation,
+	prepare_identity,
+	prepare_filter,
+	prepare_facts,
+};
+
+static int go_through(stage_fn *const *stages, size_t n, struct prepared *p,
+		      struct err *err)
+{
+	for (size_t i = 0; i < n; i++)
+		if (stages[i](p, err) < 0)
+			return -1;
+	return 0;
+}
+
 static int prepare(struct gate *gate, const struct gate_request *request,
 		   bool for_start, struct prepared *p, struct err *err)
 {
@@ -658,21 +684,9 @@ static int prepare(struct gate *gate, const struct gate_request *request,
 	if (policy_resolve(policy, leash, &p->arena, &p->policy, err) < 0 ||
 	    seccomp_check_names(&policy->syscalls, err) < 0 ||
 	    allow_generation(leash, gate->config.generation, err) < 0 ||
-	    allow_calls(leash, gate->spawned, err) < 0 ||
-	    prepare_direct(p, err) < 0 || prepare_program(p, err) < 0)
+	    allow_calls(leash, gate->spawned, err) < 0)
 		return -1;
-	prepare_recipes(p);
-	if (prepare_execs(p, err) < 0 || prepare_programs(p, err) < 0)
-		return -1;
-	if (choose_isolation(p, err) < 0 || choose_net(p, err) < 0)
-		return -1;
-	prepare_group(p);
-	if (prepare_grants(p, err) < 0 || prepare_identity(p, err) < 0 ||
-	    prepare_view(p, err) < 0)
-		return -1;
-	if (prepare_env(p, err) < 0 || prepare_filter(p, err) < 0)
-		return -1;
-	return prepare_facts(p, err);
+	return go_through(STAGES, ARRAY_LEN(STAGES), p, err);
 }
 
 /* ---- in time ---- */
@@ -724,11 +738,9 @@ void prepare_default(struct gate *gate, struct prepared *p)
 	struct err ignored = ERR_INIT;
 
 	*p = begin(gate, &nothing);
-	prepare_group(p);
+	(void)!prepare_group(p, &ignored);
 	/* failures are what the facts then say */
-	if (policy_resolve(&none, NULL, &p->arena, &p->policy, &ignored) < 0 ||
-	    choose_isolation(p, &ignored) < 0 ||
-	    prepare_identity(p, &ignored) < 0 ||
-	    prepare_filter(p, &ignored) < 0 || prepare_facts(p, &ignored) < 0)
-		return;
+	if (policy_resolve(&none, NULL, &p->arena, &p->policy, &ignored) == 0)
+		(void)!go_through(DEFAULT_STAGES, ARRAY_LEN(DEFAULT_STAGES), p,
+				  &ignored);
 }

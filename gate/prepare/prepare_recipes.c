@@ -555,7 +555,7 @@ static void use(struct prepared *p, const struct recipe *r, bool is_named)
 	add_folders(p, u);
 }
 
-void prepare_recipes(struct prepared *p)
+int prepare_recipes(struct prepared *p, UNUSED struct err *err)
 {
 	for (const struct recipe *r = RECIPES; r->name; r++) {
 		bool is_named = allow_has(&p->policy.preset, r->name);
@@ -563,6 +563,7 @@ void prepare_recipes(struct prepared *p)
 		if (is_named || applies(p, r))
 			use(p, r, is_named);
 	}
+	return 0;
 }
 
 /* ---- for people ---- */

@@ -10,8 +10,9 @@
 /*
  * Fill .recipes and .recipe_env; needs .program and .policy. A folder that a
  * recipe is known to need in a writable project is made, when a start is due.
+ * returns  0: nothing in there fails
  */
-void prepare_recipes(struct prepared *p);
+int prepare_recipes(struct prepared *p, struct err *err) MUST_USE;
 
 /*
  * Say for people what recipes have granted: "git: starts git; reads /srv/p, for

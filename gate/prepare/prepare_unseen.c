@@ -182,7 +182,7 @@ static bool lists_for_imports(const struct search *s)
 	return s->has_python && !s->lists;
 }
 
-void prepare_unseen(struct prepared *p)
+int prepare_unseen(struct prepared *p, UNUSED struct err *err)
 {
 	const char *const *argv = p->request->argv;
 	const char *const *env = p->request->env;
@@ -190,7 +190,7 @@ void prepare_unseen(struct prepared *p)
 
 	/* a trace shows them */
 	if (!p->for_start || p->request->record & GATE_RECORD_FILES)
-		return;
+		return 0;
 	for (size_t i = 1; argv[0] && argv[i]; i++)
 		look_through(&s, str_of(argv[i]));
 	for (size_t i = 0; env && env[i]; i++)
@@ -198,4 +198,5 @@ void prepare_unseen(struct prepared *p)
 	look_through_script(&s);
 	p->launch.marks_counted =
 		p->launch.counted && !(p->hidden_cwd && lists_for_imports(&s));
+	return 0;
 }

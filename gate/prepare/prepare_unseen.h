@@ -11,7 +11,8 @@
  * Note the files to watch for (.unseen), those that arguments, variables or a
  * script name, and whether a listing of a private folder tells of a program
  * that looks into it (.launch.marks_counted). Needs the folder of the start.
+ * returns  0: nothing in there fails
  */
-void prepare_unseen(struct prepared *p);
+int prepare_unseen(struct prepared *p, struct err *err) MUST_USE;
 
 #endif
