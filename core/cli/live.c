@@ -81,13 +81,6 @@ void live_begin(struct live *l, const char *text)
 	l->begin_ns = loop_now(l->loop);
 }
 
-void live_note(struct live *l, const char *text, struct str note)
-{
-	buf_clear(&l->text);
-	buf_addf(&l->text, "%s  ", text);
-	buf_add_str(&l->text, note);
-}
-
 void live_clear(struct live *l)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
@@ -206,7 +199,8 @@ static void ended(void *arg, const struct report_step *step)
 		 !p->has_colour ? ""
 		 : is_good	? "\033[32m"
 				: "\033[31m",
-		 report_state_says(step->state), p->has_colour ? "\033[0m" : "",
+		 REPORT_STATES[step->state].says,
+		 p->has_colour ? "\033[0m" : "",
 		 (double)(now_ns() - line->begin_ns) / 1e9);
 	free(line->note);
 	p->n--;

@@ -28,8 +28,6 @@ struct live {
 void live_open(struct live *l, struct loop *loop);
 /* Begin a line: "calling echo". */
 void live_begin(struct live *l, const char *text);
-/* Show the progress that a server reports: "40 % reading". */
-void live_note(struct live *l, const char *text, struct str note);
 /* Take the line off the screen. */
 void live_clear(struct live *l);
 /* Also of a zeroed one. */

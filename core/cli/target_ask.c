@@ -231,6 +231,14 @@ struct waiting {
 	bool done;
 };
 
+/* Show the progress that a server reports: "40 % reading". */
+static void note_progress(struct live *l, const char *text, struct str note)
+{
+	buf_clear(&l->text);
+	buf_addf(&l->text, "%s  ", text);
+	buf_add_str(&l->text, note);
+}
+
 static void show_progress(struct waiting *w, const struct client_event *e)
 {
 	AUTO(buf_release) struct buf note = BUF_INIT(BUF_UNBOUNDED);
@@ -238,7 +246,7 @@ static void show_progress(struct waiting *w, const struct client_event *e)
 
 	client_say_progress(t->client, e, &note);
 	if (t->live.on)
-		live_note(&t->live, w->what, buf_str(&note));
+		note_progress(&t->live, w->what, buf_str(&note));
 	else
 		log_debug("%s: %s", w->what, buf_cstr(&note));
 }

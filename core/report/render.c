@@ -355,14 +355,14 @@ static void print_heading(const struct report_step *s, const struct form *f,
 	if (with_tool && s->run.n)
 		add_tool(s, &name);
 	if (has_failed && !f->is_html)
-		buf_addf(&name, " — %s", report_state_says(s->state));
+		buf_addf(&name, " — %s", REPORT_STATES[s->state].says);
 	add_part(out, &f->step, buf_str(&name));
 	if (f->is_html)
 		buf_addf(out, "\n<span class=\"state %s\">%s</span></h2>\n",
 			 !report_step_success(s)     ? "bad"
 			 : s->state == STATE_SKIPPED ? "skip"
 						     : "ok",
-			 report_state_says(s->state));
+			 REPORT_STATES[s->state].says);
 }
 
 static void print_step(const struct report_step *s, const struct form *f,
@@ -673,7 +673,7 @@ static void write_step(struct jw *w, const struct report_step *s,
 	jw_kv_bool(w, "skipped", s->state == STATE_SKIPPED);
 	jw_key(w, "output");
 	write_output(w, s);
-	jw_kv_cstr(w, "state", report_state_name(s->state));
+	jw_kv_cstr(w, "state", REPORT_STATES[s->state].word);
 	if (s->state != STATE_OK) {
 		jw_kv_str(w, "error", s->error);
 		jw_kv_cstr(w, "reason", report_reason_name(s->reason));

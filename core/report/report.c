@@ -12,10 +12,7 @@
 /* One word of a block in the human body: longer ones say nothing more. */
 #define WORD_BYTES 300
 
-static const struct {
-	const char *word, *says;
-	bool success;
-} states[] = {
+const struct report_state REPORT_STATES[N_STATES] = {
 #define STATE(name, word, says, success) [STATE_##name] = {word, says, success},
 #include "core/report/states.def"
 #undef STATE
@@ -36,16 +33,6 @@ enum step_state report_reason_state(enum step_reason r)
 	return reasons[r].state;
 }
 
-const char *report_state_name(enum step_state s)
-{
-	return states[s].word;
-}
-
-const char *report_state_says(enum step_state s)
-{
-	return states[s].says;
-}
-
 const char *report_reason_name(enum step_reason r)
 {
 	return reasons[r].word;
@@ -57,7 +44,7 @@ bool report_step_success(const struct report_step *s)
 	bool is_meant =
 		s->reason == REASON_ONLY_FILTER || s->reason == REASON_DRY_RUN;
 
-	return states[s->state].success &&
+	return REPORT_STATES[s->state].success &&
 	       (s->state != STATE_SKIPPED || !s->required || is_meant);
 }
 
@@ -305,9 +292,9 @@ static bool load_state(struct str step, enum step_state *ret)
 
 	if (!scan_get(step, "state", &value))
 		return false;
-	for (size_t i = 0; i < ARRAY_LEN(states); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(REPORT_STATES); i++) {
 		*ret = (enum step_state)i;
-		if (scan_is(value, states[i].word))
+		if (scan_is(value, REPORT_STATES[i].word))
 			return true;
 	}
 	return false;

@@ -26,7 +26,16 @@ enum step_state {
 #define STATE(name, word, says, success) STATE_##name,
 #include "core/report/states.def"
 #undef STATE
+	N_STATES
 };
+
+struct report_state {
+	const char *word, *says; /* in JSON; for people */
+	bool success;
+};
+
+/* By state. */
+extern const struct report_state REPORT_STATES[N_STATES];
 
 enum step_reason {
 	REASON_NONE,
@@ -81,9 +90,6 @@ struct report {
 /* State that goes with a reason; STATE_OK for REASON_NONE. */
 enum step_state report_reason_state(enum step_reason r) MUST_USE;
 const char *report_reason_name(enum step_reason r) MUST_USE;
-const char *report_state_name(enum step_state s) MUST_USE;
-/* Name for people: "timed out". */
-const char *report_state_says(enum step_state s) MUST_USE;
 /* No failure: ok, or skipped where that is allowed. */
 bool report_step_success(const struct report_step *s) MUST_USE;
 

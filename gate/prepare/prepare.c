@@ -198,7 +198,7 @@ static int check_pin(struct prepared *p, const struct gate_program_rule *rule,
 {
 	const char *hex = NULL;
 
-	if (prepared_writes(p, path))
+	if (prepared_writes(p, path, NULL, BY_ITSELF))
 		return err_set(err, ERR_PIN,
 			       "the pin of %s: %s lies in a folder that the "
 			       "program may write, so it could change after it "

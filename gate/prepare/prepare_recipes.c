@@ -76,7 +76,7 @@ static const char *foreign_link(struct prepared *p, const struct walk *w)
 		const struct walk_link *l = &w->link[i];
 
 		if (!resolve_is_trusted(l->st.st_uid) ||
-		    prepared_is_written(p, l->at, w->path))
+		    prepared_writes(p, l->at, w->path, BY_ANY_PROGRAM))
 			return l->at;
 	}
 	return NULL;
@@ -164,7 +164,8 @@ static void choose_project(struct prepared *p, struct recipe_used *u)
 			     r->name);
 	if (!found.path ||
 	    (!u->is_named &&
-	     ((!found.marker && !prepared_is_written(p, found.path, NULL)) ||
+	     ((!found.marker &&
+	       !prepared_writes(p, found.path, NULL, BY_ANY_PROGRAM)) ||
 	      !is_of_user(found.path) || holds_keys(p, found.path))))
 		return;
 	u->project = found;
@@ -190,7 +191,7 @@ static bool is_users(struct prepared *p, const char *path,
 	return S_ISREG(st->st_mode) && st->st_size <= SCRIPT_BYTES &&
 	       resolve_is_trusted(st->st_uid) &&
 	       !resolve_judge(&readable, geteuid(), getegid()) &&
-	       !prepared_is_written(p, path, NULL);
+	       !prepared_writes(p, path, NULL, BY_ANY_PROGRAM);
 }
 
 static bool is_own(struct prepared *p, const char *path, const struct stat *st)
@@ -492,7 +493,8 @@ static void make_folder(struct prepared *p, const struct recipe_used *u)
 	const char *name = u->recipe->made;
 	AUTO(fd_closep) int fd = -1;
 
-	if (!p->for_start || !*name || !prepared_writes(p, u->project.path))
+	if (!p->for_start || !*name ||
+	    !prepared_writes(p, u->project.path, NULL, BY_ITSELF))
 		return;
 	fd = fd_open(u->project.path, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
 	/* one that cannot be made is missing, as it was */

@@ -31,25 +31,16 @@ static bool covers(struct prepared *p, const struct strlist *rows,
 	return false;
 }
 
-static bool writes(struct prepared *p, const char *path, const char *beside)
+bool prepared_writes(struct prepared *p, const char *path, const char *beside,
+		     enum writers who)
 {
 	const struct strlist tmp = STRLIST("/tmp", "/var/tmp");
 
 	return covers(p, &p->policy.write, path, beside) ||
 	       covers(p, &p->policy.write_only, path, beside) ||
-	       (p->policy.tmp_shared && covers(p, &tmp, path, beside));
-}
-
-bool prepared_writes(struct prepared *p, const char *path)
-{
-	return writes(p, path, NULL);
-}
-
-bool prepared_is_written(struct prepared *p, const char *path,
-			 const char *beside)
-{
-	return writes(p, path, beside) ||
-	       covers(p, &p->gate->config.written, path, beside);
+	       (p->policy.tmp_shared && covers(p, &tmp, path, beside)) ||
+	       (who == BY_ANY_PROGRAM &&
+		covers(p, &p->gate->config.written, path, beside));
 }
 
 void prepared_release(struct prepared *p)

@@ -110,12 +110,14 @@ struct prepared {
 /* Remember a sentence about what the leash, or another rule, took away. */
 void prepared_cap(struct prepared *p, const char *fmt, ...) PRINTF(2, 3);
 
-/* Does the policy let the program write this path? Links are followed. */
-bool prepared_writes(struct prepared *p, const char *path) MUST_USE;
-/* May it, or another program of the configuration, write it? By a row that
-   does not cover `beside` as well; NULL: by any. */
-bool prepared_is_written(struct prepared *p, const char *path,
-			 const char *beside) MUST_USE;
+enum writers { BY_ITSELF, BY_ANY_PROGRAM };
+
+/*
+ * May the program, or any program of the configuration, write this path? Links
+ * are followed. Asked are rows that do not cover `beside` as well; NULL: all.
+ */
+bool prepared_writes(struct prepared *p, const char *path, const char *beside,
+		     enum writers who) MUST_USE;
 
 /* Give everything back that was not moved into a child. */
 void prepared_release(struct prepared *p);

@@ -20,27 +20,6 @@ ssize_t task_read(pid_t pid, uint64_t at, void *to, size_t n)
 	return process_vm_readv(pid, &local, 1, &remote, 1, 0);
 }
 
-/* Page by page, for the next one may not be there. */
-bool task_text(pid_t pid, uint64_t at, char *to, size_t n)
-{
-	size_t got = 0;
-
-	to[0] = '\0';
-	while (got + 1 < n) {
-		size_t page = 4096 - (size_t)((at + got) % 4096);
-		size_t want = n - 1 - got < page ? n - 1 - got : page;
-		ssize_t r = task_read(pid, at + got, to + got, want);
-
-		if (r <= 0)
-			return false;
-		to[got + (size_t)r] = '\0';
-		if (strlen(to + got) < (size_t)r)
-			return true;
-		got += (size_t)r;
-	}
-	return true;
-}
-
 /* "/a" and "./b//c" as "/a/b/c". A ".." stays: links decide it. */
 static void join(char *to, size_t n, const char *path)
 {

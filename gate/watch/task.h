@@ -16,8 +16,6 @@
 
 /* Up to n bytes, less at a page that is not there; -1: nothing. */
 ssize_t task_read(pid_t pid, uint64_t at, void *to, size_t n) MUST_USE;
-/* A text, cut where there is no room. False: it cannot be read. */
-bool task_text(pid_t pid, uint64_t at, char *to, size_t n) MUST_USE;
 /*
  * Make a path of the task absolute, as the task names it; links and ".." stay.
  * dir  descriptor of the task that it begins at, or AT_FDCWD

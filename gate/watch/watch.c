@@ -276,6 +276,28 @@ bool watch_covers(const struct watch *w, int nr)
 	return false;
 }
 
+/* Read a text, cut where there is no room, page by page: the next one may not
+   be there. False: nothing can be read. */
+static bool read_text(pid_t pid, uint64_t at, char *to, size_t n)
+{
+	size_t got = 0;
+
+	to[0] = '\0';
+	while (got + 1 < n) {
+		size_t page = 4096 - (size_t)((at + got) % 4096);
+		size_t want = n - 1 - got < page ? n - 1 - got : page;
+		ssize_t r = task_read(pid, at + got, to + got, want);
+
+		if (r <= 0)
+			return false;
+		to[got + (size_t)r] = '\0';
+		if (strlen(to + got) < (size_t)r)
+			return true;
+		got += (size_t)r;
+	}
+	return true;
+}
+
 /* Demands of the call that waits; it may have two rows. */
 struct watch_seen {
 	unsigned n;
@@ -303,7 +325,7 @@ static bool read_path(const struct seccomp_notif *req,
 	char path[PATH_MAX];
 
 	return req->data.args[row->path] &&
-	       task_text(pid, req->data.args[row->path], path, sizeof(path)) &&
+	       read_text(pid, req->data.args[row->path], path, sizeof(path)) &&
 	       task_absolute(pid, dir, path, to, n);
 }
 
@@ -334,7 +356,7 @@ static void read_args(const struct seccomp_notif *req,
 			seen->exec.is_cut = room < 1;
 			return;
 		}
-		if (room < 2 || !task_text(pid, p, seen->text + used, room))
+		if (room < 2 || !read_text(pid, p, seen->text + used, room))
 			return;
 		seen->arg[args->n] = seen->text + used;
 		used += strlen(seen->text + used) + 1;
@@ -412,7 +434,7 @@ static int open_exec(const struct seccomp_notif *req,
 	int fd;
 
 	if (row->dir >= 0 &&
-	    task_text(pid, req->data.args[row->path], text, sizeof(text)) &&
+	    read_text(pid, req->data.args[row->path], text, sizeof(text)) &&
 	    !text[0]) {
 		snprintf(name, sizeof(name), "fd/%d",
 			 (int)req->data.args[row->dir]);
