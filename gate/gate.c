@@ -457,9 +457,9 @@ static void fill_child(struct gate_child *c, struct prepared *p)
 	if (p->hidden_cwd)
 		c->hidden_cwd = gate_keep_text(g, p->hidden_cwd);
 	if (p->launch.counted)
-		c->counted =
-			gate_keep_text(g, p->own_view ? p->launch.counted
-						      : p->gate->home_path);
+		c->counted = gate_keep_text(g, p->own_view || !g->home_path
+						       ? p->launch.counted
+						       : g->home_path);
 	c->marks_counted = p->launch.marks_counted;
 	c->cgroups = &g->cgroups;
 	c->group = p->group;

@@ -315,6 +315,17 @@ run_matins run -c off.toml r --json
 json_is "a listing is known without a view, too" \
 	summary 'r: 2 ran, 0 skipped, 0 failed, 1 with refusals' \
 	step_results[0].advice[0].toml 'sandbox.read = ["."]'
+if [[ $(id -u) -eq 0 ]]; then
+	cp "$BIN" "$T/own" && chmod 755 "$T" "$T/own"
+	for isolate in off auto; do
+		run_program /dev/null env -u HOME -C / setpriv --reuid=54321 \
+			--regid=54321 --clear-groups \
+			env MATINS_STATE=/dev/null "$T/own" exec --isolate "$isolate" -- true
+		exit_is "a user without a home: exit status 0 ($isolate)" 0
+	done
+else
+	skip "a user without a home" "not root"
+fi
 {
 	step backup sh '["-c", "mkdir ~/backup ~/.cache && echo x >~/backup/x"]' \
 		'sandbox = { read = ["."], exec = ["mkdir"] }'
