@@ -235,7 +235,7 @@ const char *literal_looks_like(const char *name, struct str value)
 static bool is_code(struct str s)
 {
 	for (size_t i = 0; i < s.n; i++)
-		if (!s.p[i] || strchr("$`;&|()<>{}\\\t", s.p[i]))
+		if (!s.p[i] || strchr("$`;&|()<>{}\\\t\r\n", s.p[i]))
 			return true;
 	return false;
 }

@@ -13,10 +13,12 @@
 #include "core/base/str.h"
 
 /*
- * name     of a variable or header; words end at characters that are no letters
- *or digits, and at an upper-case letter behind a lower-case one returns  NULL:
- *a plain value; or static words that finish the sentence "NAME looks like …":
- *"a credential by its name", "a token of GitHub". The value is in no result
+ * name     of a variable or header; words end at characters that are no
+ *	    letters or digits, and at an upper-case letter behind a lower-case
+ *	    one
+ * returns  NULL: a plain value; or static words that finish the sentence
+ *	    "NAME looks like …": "a credential by its name", "a token of
+ *	    GitHub". The value is in no result
  */
 const char *literal_looks_like(const char *name, struct str value) MUST_USE;
 /*
@@ -28,8 +30,8 @@ const char *literal_looks_like(const char *name, struct str value) MUST_USE;
 const char *literal_find(struct str text, struct str *ret) MUST_USE;
 /*
  * Append a text in which *** stands for each token that literal_find() finds.
- * Bytes that a shell could take for a command stay: the text is what a person
- * allows.
+ * Bytes that a shell could take for a command stay, a key over several lines
+ * among them: the text is what a person allows.
  */
 void literal_mask(struct str text, struct buf *out);
 

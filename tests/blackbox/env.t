@@ -120,6 +120,17 @@ file_lacks "what has changed: the token is not shown" "$err" ghp_abc
 run_matins allow --list --json
 file_lacks "allow --list: the token is not shown" "$out" ghp_abc
 
+# a line behind the name of a key is a command for a shell
+cat >tokens/matins.toml <<-'END'
+	[[routines.r.steps]]
+	name = "a"
+	type = "script"
+	command = "sh"
+	args = ["-c", ": PRIVATE KEY-----\nhidden\n"]
+END
+run_matins allow tokens
+err_like "allow: a line that could be a command is shown" 'KEY-----.*hidden'
+
 cat >headers.toml <<-'END'
 	[servers.u]
 	url = "https://mcp.example.com/mcp"

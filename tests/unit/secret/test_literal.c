@@ -13,10 +13,13 @@ static int read_literal(struct value_row *r)
 	return 0;
 }
 
-/* mask TEXT */
+/* mask TEXT: an end of a line comes out as a bar */
 static int read_mask(struct value_row *r)
 {
 	literal_mask(value_bytes(r, r->part[0]), &r->out);
+	for (size_t i = 0; i < r->out.n; i++)
+		if (r->out.p[i] == '\n')
+			r->out.p[i] = '|';
 	return 0;
 }
 
