@@ -6,7 +6,7 @@
  *
  * Several challenges may stand in one header and in several. Read are those
  * of Bearer and DPoP; where both say the same thing the first counts. Reading
- *is lenient: values without quotes and commas that are missing are understood.
+ * is lenient: values without quotes and commas that are missing are understood.
  * Pure.
  *
  * source  RFC 9110 section 11.6.1, RFC 6750 section 3, RFC 9449 section 7.1,

@@ -1,6 +1,6 @@
 /*
  * The owner of an account: tokens, registrations and keys belong to the name of
- *a server, a client and a URL, so that two servers of one URL never see each
+ * a server, a client and a URL, so that two servers of one URL never see each
  * other's.
  *
  *	struct owner o = {.name = "alice", .url = url, .grant = word};

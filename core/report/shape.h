@@ -8,7 +8,7 @@
  *
  * Strings stand without quotes, numbers as they came. A table of text has
  * a width that it keeps to: long cells are cut and end in "…", and what does
- *not fit at all is a list of records. HTML has every cell whole.
+ * not fit at all is a list of records. HTML has every cell whole.
  */
 #ifndef CORE_REPORT_SHAPE_H
 #define CORE_REPORT_SHAPE_H

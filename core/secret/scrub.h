@@ -38,8 +38,8 @@
  * while it wrote, scrub_cut() and scrub_stream_cut() take the end for a mark.
  *
  * The scrubber does not find values that were compressed, encrypted, hashed or
- *reversed, nor the end of one whose beginning was cut away: scrub before you do
- *that.
+ * reversed, nor the end of one whose beginning was cut away: scrub before you
+ * do that.
  *
  * Time is linear in the text, whatever it and the values are. Memory is some
  * 14 bytes for each byte of the values and 160 KiB; what a stream keeps back

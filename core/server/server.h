@@ -12,8 +12,8 @@
  *	server_release(&s);
  *
  * A session serves tools only and answers each request before it reads the next
- *one. Requests are carried out inside server_feed(), so a slow tool holds it
- *up.
+ * one. Requests are carried out inside server_feed(), so a slow tool holds it
+ * up.
  *
  * Both eras are spoken: a request whose `_meta` names a protocol version
  * stands alone (2026-07-28), whatever came before; the others need initialize

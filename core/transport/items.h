@@ -4,8 +4,8 @@
  *
  *	items_init(&q, err);
  *	items_add_message(&q, text, &memory);	items_add(&q, &item);
- *	items_next(&q, &item);			TRANSPORT_NONE: the queue is
- *empty items_release(&q);
+ *	items_next(&q, &item);		TRANSPORT_NONE: the queue is empty
+ *	items_release(&q);
  */
 #ifndef CORE_TRANSPORT_ITEMS_H
 #define CORE_TRANSPORT_ITEMS_H

@@ -1,8 +1,10 @@
 /*
  * Words of texts that may be paths. Rows are in values/path_words.transcript:
  *
- *	words TEXT		each with where it starts: "~/" HOME, "/" the
- *root, and a "*" behind the folder of a pattern; %0A is a line's end, %7C a bar
+ *	words TEXT	each with where it starts: "~/" HOME, "/" the root, and
+ *			a "*" behind the folder of a pattern
+ *
+ * %0A is the end of a line, %7C a bar.
  */
 #include "tests/unit/test.h"
 
