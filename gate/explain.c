@@ -73,7 +73,7 @@ static struct gate_grant *copy_grants(const struct gate *gate,
 
 static void add(struct strlist *list, struct arena *arena, const char *text)
 {
-	if (!allow_has(list, text))
+	if (!list_has(list, text))
 		list_add(list, arena, arena_strdup(arena, text));
 }
 
@@ -94,7 +94,7 @@ static void copy_view(const struct prepared *p, struct arena *arena,
 		const char *path = p->view.protect[i].path;
 
 		if (grants_cover(&p->grants, path, writes) &&
-		    (p->own_view || allow_has(&p->gate->config.protect, path)))
+		    (p->own_view || list_has(&p->gate->config.protect, path)))
 			add(&to->protect, arena, path);
 	}
 }

@@ -686,11 +686,6 @@ static void add_refused(struct gate_child *c)
 	c->denials.dropped += proxy_denials_dropped(&c->proxy);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Tell of the files that a tree left in its private working directory. */
 static void find_dropped(struct gate_child *c)
 {
@@ -720,8 +715,7 @@ static void find_dropped(struct gate_child *c)
 				      is_cut ? "…" : "",
 				      l->is_folder[i] ? "/" : ""));
 	}
-	if (n)
-		qsort(d->names.item, n, sizeof(*d->names.item), compare_names);
+	list_sort(&d->names);
 	d->files = l->n_files;
 	for (size_t i = 0; i < l->n_named; i++) {
 		const struct left_named *x = &l->named[i];
@@ -1077,7 +1071,6 @@ const struct gate_fact *gate_protections(struct gate *g, size_t *ret_n)
 static bool row_allows(const char *row, const struct endpoint_target *name,
 		       const struct endpoint_target *address)
 {
-	struct err ignored = ERR_INIT;
 	struct endpoint e;
 	enum endpoint_grant grant;
 
@@ -1086,7 +1079,7 @@ static bool row_allows(const char *row, const struct endpoint_target *name,
 	if (strcmp(row, "loopback") == 0)
 		return address &&
 		       address_class_of(&address->address) == ADDRESS_LOOPBACK;
-	if (endpoint_parse(row, &e, &ignored) < 0)
+	if (endpoint_parse(row, &e, ERR_IGNORED) < 0)
 		return false;
 	if (address && endpoint_judge(&e, 1, address) == ENDPOINT_LITERAL)
 		return true;

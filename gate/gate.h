@@ -509,7 +509,7 @@ struct gate_need {
 	/* The trace refused this program, write or connection, so that needs
 	   behind it are missing. */
 	bool was_refused;
-	bool is_looked_up; /* it was never opened, only asked for */
+	bool is_looked_up; /* asked for and never opened */
 };
 
 struct gate_needs {

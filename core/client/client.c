@@ -393,7 +393,7 @@ static void note_details(struct client *c)
 				    DETAIL_BYTES};
 		at = str_find(last, '\n');
 		if (at < last.n)
-			last = (struct str){last.p + at + 1, last.n - at - 1};
+			last = str_skip(last, at + 1);
 	}
 	if (!last.n)
 		return;

@@ -197,7 +197,7 @@ static struct str host_in(struct str rest)
 		has_dot |= n && rest.p[n] == '.';
 		has_letter |= isalpha((unsigned char)rest.p[n]);
 	}
-	port = port_bytes((struct str){rest.p + n, rest.n - n});
+	port = port_bytes(str_skip(rest, n));
 	while (!port && n && rest.p[n - 1] == '.')
 		n--;
 	if (n < 3 || n > 253 || !has_dot || (!has_letter && !port) ||

@@ -42,7 +42,7 @@ static char char_at(struct str text, size_t at)
 
 static bool has_at(struct str text, size_t at, const char *s)
 {
-	return str_starts((struct str){text.p + at, text.n - at}, s);
+	return str_starts(str_skip(text, at), s);
 }
 
 static size_t skip_string(struct str text, size_t at)
@@ -491,7 +491,6 @@ static int edit_row(struct editor *e, struct edit_row *row, struct err *err)
 	const struct toml_value value = joined(e, v, &lacks);
 	struct toml_value wanted = e->root, table = {.type = TOML_TABLE};
 	struct str try[TRIES_MAX];
-	struct err ignored = ERR_INIT;
 	size_t n = !row->values.n ? 0
 		   : v		  ? try_change(e, v, row, &lacks, try)
 				  : try_key(e, sandbox, row, try);
@@ -505,7 +504,7 @@ static int edit_row(struct editor *e, struct edit_row *row, struct err *err)
 		set_member(e, e->step, "sandbox", table);
 	}
 	for (size_t i = 0; i < n && table.type == TOML_TABLE; i++)
-		if (take(e, try[i], &ignored) == 0 &&
+		if (take(e, try[i], ERR_IGNORED) == 0 &&
 		    is_same(&wanted, &e->root))
 			return 0;
 	return err_set(err, ERR_CONFIG,
@@ -549,8 +548,7 @@ static struct str behind_line(struct str text)
 {
 	size_t n = str_find(text, '\n') + 1;
 
-	return n < text.n ? (struct str){text.p + n, text.n - n}
-			  : (struct str){NULL, 0};
+	return n < text.n ? str_skip(text, n) : (struct str){NULL, 0};
 }
 
 static bool comes_again(struct str after, struct str line)

@@ -547,13 +547,12 @@ struct runs {
 static const char *text_of(struct str doc, const char *name,
 			   struct arena *arena)
 {
-	struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	const char *copy = "";
 	struct str value;
 
 	if (scan_get(doc, name, &value) && scan_string(value, &text))
 		copy = arena_strndup(arena, buf_cstr(&text), text.n);
-	buf_release(&text);
 	return copy;
 }
 

@@ -126,11 +126,10 @@ bool store_make_room(const char *state_dir, const char *file, uint64_t keep,
 		     struct timespec *ret)
 {
 	AUTO(mem_freep) char *folder = folder_of(state_dir, file);
-	struct err ignored = ERR_INIT;
 	struct stat st;
 
 	/* the only one stays until the next is there */
-	if (keep < 2 || prune(folder, keep - 1, 0, &ignored) < 0 ||
+	if (keep < 2 || prune(folder, keep - 1, 0, ERR_IGNORED) < 0 ||
 	    stat(folder, &st) < 0)
 		return false;
 	*ret = st.st_mtim;

@@ -146,11 +146,10 @@ struct reading {
 static void write_input(struct reading *r, struct str text)
 {
 	struct plan_inputs *a = r->ret;
-	struct err ignored = ERR_INIT;
 	size_t at = r->json.n;
 	struct str value;
 
-	if (scan_document(text, NULL, &value, &ignored) == 0)
+	if (scan_document(text, NULL, &value, ERR_IGNORED) == 0)
 		scan_compact(value, &r->json);
 	else
 		jw_quote(&r->json, text);

@@ -114,7 +114,6 @@ static void ask(struct pool_server *s)
 		.arg = s,
 	};
 	struct loop *loop = s->pool->o.client.loop;
-	struct err ignored = ERR_INIT;
 
 	if (!s->doubt.of || s->doubt.asked)
 		return;
@@ -125,8 +124,8 @@ static void ask(struct pool_server *s)
 				      ? "server/discover"
 				      : "ping";
 		s->doubt.asked = s->client;
-		if (client_call(s->client, &call, &s->doubt.ticket, &ignored) ==
-		    0) {
+		if (client_call(s->client, &call, &s->doubt.ticket,
+				ERR_IGNORED) == 0) {
 			loop_timer_set(loop, &s->doubt.late,
 				       loop_now(loop) + DOUBT_MS * NS_PER_MS);
 			return;

@@ -55,7 +55,7 @@ static struct str scrubbed(struct step_run *s, struct str in,
 			   size_t (*scrub)(const struct scrub *, struct str,
 					   struct buf *))
 {
-	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	size_t n, hits;
 
 	/* a cut text may end in half a secret, which is not found whole */
@@ -63,10 +63,8 @@ static struct str scrubbed(struct step_run *s, struct str in,
 		return in;
 	hits = scrub(s->scrub, in, &out);
 	s->scrubbed += hits;
-	if (!hits) {
-		buf_release(&out);
+	if (!hits)
 		return in;
-	}
 	n = out.n;
 	return (struct str){arena_adopt(&s->arena, buf_steal(&out)), n};
 }
@@ -221,7 +219,7 @@ static void log_stderr(const struct step_run *s, struct str tail)
 
 	while (from && n < VERBOSE_LINES)
 		n += tail.p[--from] == '\n' && from + 1 < tail.n;
-	tail = (struct str){tail.p + from, tail.n - from};
+	tail = str_skip(tail, from);
 	while (tail.n) {
 		struct str line = str_trim(str_cut(&tail, '\n'));
 
@@ -245,7 +243,7 @@ static void keep_said(struct step_run *s, struct str err_tail,
 
 	/* the first line of a tail may be half of one */
 	if (err_tail.n >= s->plan->step->stderr_max && at < err_tail.n)
-		err_tail = (struct str){err_tail.p + at, err_tail.n - at};
+		err_tail = str_skip(err_tail, at);
 	if (log_level() == LOG_DEBUG)
 		log_stderr(s, err_tail);
 	if (!has_failed(s))
@@ -537,7 +535,7 @@ static void add_call_facts(struct step_run *s, struct jw *w)
 	if (m->user.afresh)
 		jw_kv_cstr(w, "started_afresh", m->user.afresh);
 	if (m->facts.n > 1)
-		jw_raw(w, (struct str){m->facts.p + 1, m->facts.n - 1});
+		jw_raw(w, str_skip(buf_str(&m->facts), 1));
 	jw_kv_int(w, "result_repairs", m->repairs);
 	s->facts_scrubbed += m->facts_scrubbed;
 }

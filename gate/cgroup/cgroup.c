@@ -506,8 +506,6 @@ static bool is_reusable(const struct cgroups *pool, const struct cgroup *g)
 static struct cgroup *take_idle(struct cgroups *pool,
 				const struct cgroup_want *want)
 {
-	struct err ignored = ERR_INIT;
-
 	while (pool->idle) {
 		struct cgroup *g = pool->idle;
 
@@ -515,7 +513,7 @@ static struct cgroup *take_idle(struct cgroups *pool,
 		pool->n_idle--;
 		g->next = NULL;
 		if (is_reusable(pool, g) &&
-		    set_bounds(pool, g, want, &ignored) == 0)
+		    set_bounds(pool, g, want, ERR_IGNORED) == 0)
 			return g;
 		free_group(pool, g);
 	}
@@ -680,7 +678,6 @@ void cgroups_open(struct cgroups *pool, const struct cgroup_places *places)
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	AUTO(buf_release) struct buf groups = BUF_INIT(BUF_UNBOUNDED);
 	struct cgroup_places own = {.unified = NULL};
-	struct err ignored = ERR_INIT;
 
 	if (pool->is_open)
 		return;
@@ -688,7 +685,7 @@ void cgroups_open(struct cgroups *pool, const struct cgroup_places *places)
 	if (!pool->fs)
 		pool->fs = &kernel_fs;
 	if (!places &&
-	    fd_read_file("/proc/self/cgroup", &groups, &ignored) == 0)
+	    fd_read_file("/proc/self/cgroup", &groups, ERR_IGNORED) == 0)
 		cgroup_find(mounts_first(), buf_str(&groups), &arena, &own);
 	open_trees(pool, places ? places : &own);
 	if (pool->n_trees)

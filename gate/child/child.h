@@ -127,7 +127,7 @@ struct launch {
 
 	enum launch_left left;
 	const char *counted; /* folder of .left */
-	bool marks_counted;  /* its .is_listed will tell */
+	bool marks_counted;  /* left.is_listed will tell */
 	uint64_t until_ns;   /* exec by then, monotonic */
 
 	/* for the program */

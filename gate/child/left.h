@@ -36,7 +36,7 @@ struct left {
 	uint32_t n_entries; /* of the folder itself, named or not */
 	uint32_t n_files;   /* in it and beneath; folders do not count */
 	bool is_cut;	    /* not everything was looked at */
-	bool is_listed;	    /* it has another time of access than LEFT_TIME */
+	bool is_listed;	    /* time of access is not LEFT_TIME any more */
 	struct left_named named[LEFT_NAMED]; /* paths filled in by the caller */
 	size_t n_named;
 };

@@ -156,9 +156,9 @@ static bool holds_private(struct finder *f, const char *dir)
 	bool is_private;
 
 	if (place_covers("/usr", dir) || (cwd && place_covers(cwd, dir)) ||
-	    allow_has(&f->no_private, dir))
+	    list_has(&f->no_private, dir))
 		return false;
-	if (allow_has(&f->with_private, dir))
+	if (list_has(&f->with_private, dir))
 		return true;
 	is_private = folder_holds_private(dir, cwd, &budget);
 	list_add(is_private ? &f->with_private : &f->no_private, f->arena, dir);
@@ -295,7 +295,7 @@ static void find_program(struct finder *f, const struct gate_record *r)
 	    !realpath(r->path, real) || stat(real, &st) < 0 ||
 	    !S_ISREG(st.st_mode) || access(real, X_OK) < 0 ||
 	    holds(f, real, GRANT_EXEC) || is_private(f, real) ||
-	    allow_has(&f->brought, real))
+	    list_has(&f->brought, real))
 		return;
 	row = resolve_in_path(r->path, real, f->arena)
 		      ? resolve_basename(r->path)
@@ -308,7 +308,7 @@ static void find_program(struct finder *f, const struct gate_record *r)
 	/* did the trace grant the program, by its folder or by its name? */
 	add_need(f, "exec", row, r, why_not)->was_refused |=
 		!list_covers(&f->traced->exec, real) &&
-		!allow_has(&f->traced->exec, row);
+		!list_has(&f->traced->exec, row);
 }
 
 /* Did the tree write the file itself, at this name? */
@@ -590,7 +590,7 @@ static void add_looked_up(struct finder *f, const struct gate_record *r)
 {
 	const struct gate_need *row = find_need(f, "read", r->path);
 
-	if (!allow_has(&f->looked_up, r->path) ||
+	if (!list_has(&f->looked_up, r->path) ||
 	    (row ? !row->is_looked_up : is_above(f, r->path)))
 		return;
 	add_need(f, "read", r->path, r, NULL)->is_looked_up = true;
@@ -688,17 +688,14 @@ static const char *net_row(const struct finder *f, const char *address,
 {
 	const char *only_port = arena_printf(f->arena, ":%s", port);
 	struct gate_policy p = {.net = {&address, 1}};
-	struct err ignored = ERR_INIT;
 
-	return gate_policy_check(&p, &ignored) == 0 ? address : only_port;
+	return gate_policy_check(&p, ERR_IGNORED) == 0 ? address : only_port;
 }
 
 /* The policy of the trace as its network really was. */
 static bool find_net_policy(struct finder *f, struct policy *ret)
 {
-	struct err ignored = ERR_INIT;
-
-	if (policy_resolve(f->traced, NULL, f->arena, ret, &ignored) < 0)
+	if (policy_resolve(f->traced, NULL, f->arena, ret, ERR_IGNORED) < 0)
 		return false;
 	policy_use_proxy(ret);
 	return ret->net == POLICY_NET_PROXY;
@@ -769,7 +766,7 @@ static void need_address(struct finder *f, const struct gate_record *r)
 	/* a port of the machine that the own loopback does not have */
 	else if (f->has_names && is_loopback(host))
 		add_need(f, "net", r->path, r, NULL)->was_refused =
-			!f->ended_well && !allow_has(&f->traced->net, r->path);
+			!f->ended_well && !list_has(&f->traced->net, r->path);
 	/* a refusal of another host stands among the denials */
 	else if (!f->has_names)
 		add_need(f, "net", net_row(f, r->path, port), r,

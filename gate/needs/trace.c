@@ -62,9 +62,7 @@ static void PRINTF(2, 3) say(struct opener *o, const char *fmt, ...)
 /* A folder whose programs may run, as far as the leash goes. */
 static void add_exec(struct opener *o, const char *path)
 {
-	struct err ignored = ERR_INIT;
-
-	if (allow_exec(&o->gate->config.leash, path, path, &ignored) == 0)
+	if (allow_exec(&o->gate->config.leash, path, path, ERR_IGNORED) == 0)
 		list_add_new(&o->policy->exec, o->arena,
 			     arena_strdup(o->arena, path));
 }
@@ -105,11 +103,6 @@ static void open_entry(struct opener *o, const char *path)
 		add_exec(o, path);
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void open_folder(struct opener *o, const char *path)
 {
 	struct strlist names = {NULL, 0};
@@ -140,8 +133,7 @@ static void open_folder(struct opener *o, const char *path)
 		    path);
 		return;
 	}
-	if (names.n)
-		qsort(names.item, names.n, sizeof(*names.item), by_name);
+	list_sort(&names);
 	for (size_t i = 0; i < names.n; i++)
 		open_entry(o, arena_printf(o->arena, "%s/%s",
 					   strcmp(path, "/") ? path : "",
@@ -189,8 +181,8 @@ static void close_keys(struct opener *o)
 	for (size_t i = 0; i < found.n; i++) {
 		const char *key = found.item[i];
 
-		if (allow_has(&o->policy->read, key) ||
-		    allow_has(&o->policy->write, key))
+		if (list_has(&o->policy->read, key) ||
+		    list_has(&o->policy->write, key))
 			continue;
 		list_add_new(&o->policy->closed, o->arena, key);
 		say(o,

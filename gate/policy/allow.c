@@ -9,14 +9,6 @@
 /* Rows that a refusal shows when none is near. */
 #define ROWS_SHOWN 3
 
-bool allow_has(const struct strlist *list, const char *s)
-{
-	for (size_t i = 0; i < list->n; i++)
-		if (strcmp(list->item[i], s) == 0)
-			return true;
-	return false;
-}
-
 /* ---- paths ---- */
 
 bool allow_axis_covers(const struct gate_axis *axis, const char *path)
@@ -82,7 +74,7 @@ int allow_generation(const struct gate_leash *leash, uint64_t generation,
 	if (leash->generations.all)
 		return 0;
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)generation);
-	if (allow_has(&leash->generations.only, text))
+	if (list_has(&leash->generations.only, text))
 		return 0;
 	return err_set(err, ERR_LEASH,
 		       "the leash (%s) is not valid for generation %s: "

@@ -49,7 +49,4 @@ int allow_calls(const struct gate_leash *leash, uint64_t used, struct err *err)
 /* Some row of the axis covers the path, or the axis is "all". */
 bool allow_axis_covers(const struct gate_axis *axis, const char *path) MUST_USE;
 
-/* The list holds exactly this string. */
-bool allow_has(const struct strlist *list, const char *s) MUST_USE;
-
 #endif

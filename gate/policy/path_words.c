@@ -13,17 +13,17 @@ static struct str next_word(struct str *text)
 	struct str word;
 
 	while (text->n && is_between(*text->p))
-		*text = (struct str){text->p + 1, text->n - 1};
+		*text = str_skip(*text, 1);
 	word = (struct str){text->p, 0};
 	while (word.n < text->n && !is_between(word.p[word.n]))
 		word.n++;
-	*text = (struct str){text->p + word.n, text->n - word.n};
+	*text = str_skip(*text, word.n);
 	return word;
 }
 
 static struct str without_first(struct str s, size_t n)
 {
-	return (struct str){s.p + n, s.n - n};
+	return str_skip(s, n);
 }
 
 /* Take the beginning that says where the path starts. */

@@ -392,12 +392,12 @@ static void meet_net(const struct gate_leash *leash, struct arena *arena,
 {
 	const struct gate_axis *axis = &leash->net;
 
-	if (axis->all || allow_has(&axis->only, "all") ||
+	if (axis->all || list_has(&axis->only, "all") ||
 	    p->net == POLICY_NET_NONE)
 		return;
 	if (p->net != POLICY_NET_LOOPBACK) {
 		meet_endpoints(axis, arena, p);
-	} else if (!allow_has(&axis->only, "loopback")) {
+	} else if (!list_has(&axis->only, "loopback")) {
 		note_cap(p, arena, "net", "loopback", MET_NOTHING, "net");
 		p->net = POLICY_NET_NONE;
 	}

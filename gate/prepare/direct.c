@@ -101,7 +101,7 @@ static bool split_env(struct str argument, struct arena *arena,
 		if (strchr("\"'\\$#=", argument.p[i]))
 			return false;
 	if (is_split)
-		argument = (struct str){argument.p + 2, argument.n - 2};
+		argument = str_skip(argument, 2);
 	while (argument.n) {
 		struct str word = str_cut(&argument, ' ');
 
@@ -303,12 +303,11 @@ static int try_project(struct search *f)
 static struct str entry_text(const char *path, struct arena *arena)
 {
 	AUTO(buf_release) struct buf script = BUF_INIT(PACKAGE_HEAD_BYTES);
-	struct err ignored = ERR_INIT;
 	char text[PATH_MAX];
 	ssize_t n = readlink(path, text, sizeof(text));
 	struct str to = {text, n < 0 ? 0 : (size_t)n};
 
-	if (n < 0 && fd_read_regular(path, &script, &ignored) == 0)
+	if (n < 0 && fd_read_regular(path, &script, ERR_IGNORED) == 0)
 		to = package_shim(buf_str(&script));
 	return to.n < sizeof(text) ? arena_str(arena, to)
 				   : (struct str){NULL, 0};
@@ -676,7 +675,7 @@ static bool needs_path(const struct prepared *p, const struct gate_request *r)
 	const struct gate_axis *exec = &p->gate->config.leash.exec;
 
 	return (r->policy && r->policy->programs.n) ||
-	       (!exec->all && !allow_has(&exec->only, r->program));
+	       (!exec->all && !list_has(&exec->only, r->program));
 }
 
 static int find(struct prepared *p, const struct package_asked *a,
@@ -701,7 +700,7 @@ int prepare_direct(struct prepared *p, struct err *err)
 	struct package_asked asked;
 
 	if (!programs_tool(r->program, NULL) || !is_launcher(p, r->program) ||
-	    allow_has(&p->policy.preset, RECIPE_NONE))
+	    list_has(&p->policy.preset, RECIPE_NONE))
 		return 0;
 	list_add(&argv, &p->arena, r->program);
 	for (size_t i = 1; r->argv[0] && r->argv[i]; i++)

@@ -735,12 +735,12 @@ void prepare_default(struct gate *gate, struct prepared *p)
 {
 	static const struct gate_policy none;
 	static const struct gate_request nothing;
-	struct err ignored = ERR_INIT;
 
 	*p = begin(gate, &nothing);
-	(void)!prepare_group(p, &ignored);
+	(void)!prepare_group(p, ERR_IGNORED);
 	/* failures are what the facts then say */
-	if (policy_resolve(&none, NULL, &p->arena, &p->policy, &ignored) == 0)
+	if (policy_resolve(&none, NULL, &p->arena, &p->policy, ERR_IGNORED) ==
+	    0)
 		(void)!go_through(DEFAULT_STAGES, ARRAY_LEN(DEFAULT_STAGES), p,
-				  &ignored);
+				  ERR_IGNORED);
 }

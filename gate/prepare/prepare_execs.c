@@ -209,12 +209,12 @@ static void add_recipe(struct prepared *p, struct recipe_used *u)
 
 	for (size_t i = 0; i < u->exec.n; i++)
 		if (strcmp(u->exec.item[i], own) != 0 &&
-		    !allow_has(&p->policy.exec, u->exec.item[i]))
+		    !list_has(&p->policy.exec, u->exec.item[i]))
 			add_recipe_row(p, u,
 				       &(struct asking){.name = u->exec.item[i],
 							.of = u});
 	for (size_t i = 0; i < u->words.n; i++)
-		if (!allow_has(&p->policy.exec, u->words.item[i]) &&
+		if (!list_has(&p->policy.exec, u->words.item[i]) &&
 		    is_system_program(u->words.item[i]))
 			add_recipe_row(p, u,
 				       &(struct asking){u->words.item[i],

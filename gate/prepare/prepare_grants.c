@@ -160,7 +160,6 @@ static int judge_links(struct prepared *p, const struct origin *o,
 static bool row_covers(struct prepared *p, const char *row, const char *path)
 {
 	static const struct origin as_named = {.name = "leash"};
-	struct err ignored = ERR_INIT;
 	struct walk w = WALK_INIT;
 	bool covers, is_system = true;
 
@@ -170,7 +169,7 @@ static bool row_covers(struct prepared *p, const char *row, const char *path)
 		is_system &= is_system_link(&w.link[i]);
 	covers = w.path && place_covers(w.path, path) &&
 		 (is_system ||
-		  judge_links(p, &as_named, row, &w, &ignored) == 0);
+		  judge_links(p, &as_named, row, &w, ERR_IGNORED) == 0);
 	walk_release(&w);
 	return covers;
 }
@@ -198,7 +197,7 @@ static const char *leash_refuses(struct prepared *p, const struct origin *o,
 	    !axis_covers(p, &leash->fs_write, path))
 		return "fs_write";
 	/* a folder of programs in `exec` includes reading its files */
-	if (what & GRANT_EXEC && (allow_has(&leash->exec.only, path) ||
+	if (what & GRANT_EXEC && (list_has(&leash->exec.only, path) ||
 				  place_around(&program_dirs, path)))
 		return NULL;
 	if (what & (GRANT_READ | GRANT_WRITE | GRANT_EXEC | GRANT_SOCKET) &&
@@ -304,7 +303,6 @@ static int add_helpers(struct prepared *p, const struct resolved_file *f,
 	const struct gate_leash *leash = &p->gate->config.leash;
 	const char *dirs = recipe_helpers(f->asked);
 	struct str rest = str_of(dirs ? dirs : recipe_helpers(f->path));
-	struct err ignored = ERR_INIT;
 	const char *prefix;
 
 	if (!rest.p)
@@ -322,7 +320,7 @@ static int add_helpers(struct prepared *p, const struct resolved_file *f,
 	}
 	if (strcmp(resolve_basename(f->path), "git") != 0 ||
 	    (!leash->interpreters &&
-	     allow_exec(leash, "sh", "/bin/sh", &ignored) < 0))
+	     allow_exec(leash, "sh", "/bin/sh", ERR_IGNORED) < 0))
 		return 0;
 	return grant_seen(p, "/bin/sh", what, err);
 }
@@ -442,7 +440,6 @@ static int add_argument(struct prepared *p, const char *arg, bool is_script,
 			struct err *err)
 {
 	const char *cwd = p->request->cwd, *path = arg;
-	struct err ignored = ERR_INIT;
 	struct walk found = WALK_INIT;
 	int r;
 
@@ -451,7 +448,7 @@ static int add_argument(struct prepared *p, const char *arg, bool is_script,
 				   : NULL;
 	if (is_script && path && access(path, F_OK) < 0)
 		p->missing_script = arena_strdup(&p->arena, path);
-	if (!path || grants_find(&p->grants, path, &found, &ignored) != 0)
+	if (!path || grants_find(&p->grants, path, &found, ERR_IGNORED) != 0)
 		return 0;
 	r = add_file(p, arg, path, &found, is_script, err);
 	walk_release(&found);
@@ -707,12 +704,11 @@ static bool is_mounted_beneath(const struct grant *g, const char *path,
 			       struct arena *arena)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	struct err ignored = ERR_INIT;
 	struct str rest;
 	struct mount m;
 	struct stat st;
 
-	if (fd_read_file("/proc/self/mountinfo", &text, &ignored) < 0)
+	if (fd_read_file("/proc/self/mountinfo", &text, ERR_IGNORED) < 0)
 		return true;
 	rest = buf_str(&text);
 	while (mounts_next(&rest, &m)) {

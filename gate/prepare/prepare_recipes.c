@@ -238,7 +238,7 @@ static bool applies(struct prepared *p, const struct recipe *r)
 	struct strlist argv;
 	const char *operand;
 
-	if (allow_has(&p->policy.preset, RECIPE_NONE))
+	if (list_has(&p->policy.preset, RECIPE_NONE))
 		return false;
 	if (!f)
 		return (r->finds == RECIPE_ARGUMENT && is_argument(p, r)) ||
@@ -418,12 +418,11 @@ static void read_pth(struct prepared *p, const char *path, size_t *lines,
 		     struct strlist *list)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(SCRIPT_BYTES);
-	struct err ignored = ERR_INIT;
 	struct stat st;
 	struct str rest;
 
 	if (lstat(path, &st) < 0 || !is_users(p, path, &st) ||
-	    fd_read_regular(path, &text, &ignored) < 0)
+	    fd_read_regular(path, &text, ERR_IGNORED) < 0)
 		return;
 	rest = buf_str(&text);
 	while (rest.n && (*lines)++ < PTH_LINES) {
@@ -438,7 +437,7 @@ static void read_pth(struct prepared *p, const char *path, size_t *lines,
 static void add_pth(struct prepared *p, const char *folder, bool is_home,
 		    struct strlist *list)
 {
-	bool is_none = is_home ? !allow_has(list, folder)
+	bool is_none = is_home ? !list_has(list, folder)
 			       : str_starts(str_of(folder), "/usr/");
 	DIR *dir = is_none ? NULL : opendir(folder);
 	struct dirent *e;
@@ -560,7 +559,7 @@ static void use(struct prepared *p, const struct recipe *r, bool is_named)
 int prepare_recipes(struct prepared *p, UNUSED struct err *err)
 {
 	for (const struct recipe *r = RECIPES; r->name; r++) {
-		bool is_named = allow_has(&p->policy.preset, r->name);
+		bool is_named = list_has(&p->policy.preset, r->name);
 
 		if (is_named || applies(p, r))
 			use(p, r, is_named);

@@ -120,7 +120,7 @@ static bool is_listing(struct str word)
 
 	for (size_t i = word.n; i-- > 0;)
 		if (word.p[i] == '.' || word.p[i] == '/') {
-			word = (struct str){word.p + i + 1, word.n - i - 1};
+			word = str_skip(word, i + 1);
 			break;
 		}
 	return str_has_word(words, word);
@@ -154,13 +154,12 @@ static void look_through_script(struct search *s)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(UNSEEN_SCRIPT_BYTES);
 	const char *path = script_of(s->p);
-	struct err ignored = ERR_INIT;
 
-	/* what was installed names no file of the user's */
+	/* programs of the system name no file of the user's */
 	if (!path || place_covers("/usr", path) ||
 	    strstr(path, "/node_modules/") || strstr(path, "/site-packages/"))
 		return;
-	if (fd_read_regular(path, &text, &ignored) == 0)
+	if (fd_read_regular(path, &text, ERR_IGNORED) == 0)
 		look_through(s, buf_str(&text));
 }
 

@@ -52,7 +52,7 @@ static int split_entry(struct prepared *p, bool hides, const char *path,
 	    (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
 		return 0;
 	if (hides &&
-	    (place_around(&c->hide, path) || allow_has(closed_of(p), path)))
+	    (place_around(&c->hide, path) || list_has(closed_of(p), path)))
 		return 0;
 	is_above = hides ? is_above_hidden(p, path)
 			 : place_beneath(&c->protect, path) != NULL;
@@ -203,7 +203,7 @@ static int hide_from_rules(struct prepared *p, struct err *err)
 		struct grant g = p->grants.grant[i];
 
 		/* an entry of a folder that was split before */
-		if (allow_has(closed_of(p), g.path))
+		if (list_has(closed_of(p), g.path))
 			p->grants.grant[i].what &= ~access;
 		if (!(g.what & access) || !S_ISDIR(g.st.st_mode) ||
 		    !is_above_hidden(p, g.path))
@@ -404,11 +404,10 @@ static int add_absent(struct prepared *p, const char *path, struct err *err)
 /* Could a program remove the link, or make what it leads to? */
 static bool is_filled(struct prepared *p, const char *link)
 {
-	struct err ignored = ERR_INIT;
 	struct place place;
 
 	return is_written(p, link) ||
-	       (place_find(link, &p->arena, &place, &ignored) == 0 &&
+	       (place_find(link, &p->arena, &place, ERR_IGNORED) == 0 &&
 		is_written(p, arena_printf(&p->arena, "%s/%s", place.folder,
 					   place.name)));
 }
@@ -593,7 +592,6 @@ static int find_idmap(struct gate *g, const struct stat *owner,
 				 .gid = owner->st_gid,
 				 .to_gid = id->gid,
 				 .fd = -1};
-	struct err ignored = ERR_INIT;
 
 	for (size_t i = 0; i < g->n_idmaps; i++)
 		if (g->idmap[i].uid == new.uid && g->idmap[i].gid == new.gid &&
@@ -603,7 +601,7 @@ static int find_idmap(struct gate *g, const struct stat *owner,
 	if (g->n_idmaps == SETUP_IDMAPS)
 		return -1;
 	if (ns_swap_ids(new.uid, new.to_uid, new.gid, new.to_gid, &new.fd,
-			&ignored) < 0)
+			ERR_IGNORED) < 0)
 		new.fd = -1;
 	g->idmap[g->n_idmaps++] = new;
 	return new.fd < 0 ? -1 : (int)g->n_idmaps - 1;

@@ -107,7 +107,7 @@ static struct str next_word(struct str *line)
 	while (at + n < line->n && line->p[at + n] != ' ' &&
 	       line->p[at + n] != '\t')
 		n++;
-	*line = (struct str){line->p + at + n, line->n - at - n};
+	*line = str_skip(*line, at + n);
 	return (struct str){line->p - n, n};
 }
 

@@ -314,11 +314,10 @@ const char *proxy_outcome_text(enum proxy_outcome outcome)
 
 struct gate_allow proxy_allow(enum proxy_outcome outcome, const char *name)
 {
-	struct err ignored = ERR_INIT;
 	struct endpoint row;
 
 	if ((outcome != PROXY_UNLISTED && outcome != PROXY_PRIVATE) ||
-	    endpoint_parse(name, &row, &ignored) < 0)
+	    endpoint_parse(name, &row, ERR_IGNORED) < 0)
 		return (struct gate_allow){NULL, NULL};
 	return (struct gate_allow){"net", name};
 }

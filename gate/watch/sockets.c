@@ -285,11 +285,10 @@ static bool is_valid(const struct call *c)
 /* Read proc_pid_status(5) of a task; empty where it is gone. */
 static void read_status(pid_t tid, struct buf *out)
 {
-	struct err ignored = ERR_INIT;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	if (fd_read_file(path, out, &ignored) < 0)
+	if (fd_read_file(path, out, ERR_IGNORED) < 0)
 		buf_clear(out);
 }
 

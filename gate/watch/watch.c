@@ -301,7 +301,7 @@ static bool read_text(pid_t pid, uint64_t at, char *to, size_t n)
 /* Demands of the call that waits; it may have two rows. */
 struct watch_seen {
 	unsigned n;
-	struct watch_name *name; /* that it asks for; NULL: none */
+	struct watch_name *name; /* names to look for; NULL: none */
 	struct watch_exec exec;
 	char file[PATH_MAX];
 	struct err why; /* of what is refused */
