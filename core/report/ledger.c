@@ -30,6 +30,7 @@ struct ledger {
 	char *dir, *path; /* of ledger.jsonl; owned */
 	int fd;		  /* -1: there is nothing to read */
 	bool is_synced;	  /* all lines of ours */
+	int sync_error;	  /* errno of a flush: the kernel tells it once */
 	bool has_room;	  /* .room is of store_make_room() */
 	struct timespec room;
 };
@@ -317,8 +318,10 @@ static int append_last(struct ledger *l, struct buf *line, struct err *err)
 /* Other runs may begin while the line goes to disk. */
 int ledger_sync(struct ledger *l, struct err *err)
 {
-	if (!l->is_synced && fdatasync(l->fd) < 0)
-		return err_sys(err, errno, "sync %s", l->path);
+	if (!l->is_synced && !l->sync_error && fdatasync(l->fd) < 0)
+		l->sync_error = errno;
+	if (l->sync_error)
+		return err_sys(err, l->sync_error, "sync %s", l->path);
 	l->is_synced = true;
 	return 0;
 }

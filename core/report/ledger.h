@@ -73,7 +73,9 @@ int ledger_start(struct ledger *l, const struct ledger_routine *which,
 	MUST_USE;
 
 /*
- * Put what was written on disk: at most once for each line.
+ * Put what was written on disk: at most once for each line. What failed once
+ * fails from then on: lines that did not come to the disk stay lost, and a
+ * second flush would not tell.
  * errors  ERR_SYS
  */
 int ledger_sync(struct ledger *l, struct err *err) MUST_USE;

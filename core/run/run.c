@@ -365,7 +365,6 @@ static bool has_programs_only(const struct run *r)
 static int record_start(void *arg, struct err *err)
 {
 	struct run *r = arg;
-
 	bool is_required = r->o->require_ledger || asks_for_lock(r);
 
 	if (!r->ledger || (r->is_unsynced && !is_required) ||

@@ -368,4 +368,29 @@ else
 	skip "a start that is not on disk" "calls cannot be hidden here"
 fi
 
+# The kernel tells of a flush that failed once, and then of none.
+cat >once.c <<-'END'
+	#include <errno.h>
+	int fdatasync(int fd)
+	{
+		static int n;
+		errno = EIO;
+		return fd >= 0 && n++ ? 0 : -1;
+	}
+END
+sed '1d;s/"s"/"t"/;s,marks/x,marks/y,' marks.toml >second.toml
+cat second.toml >>marks.toml
+rm -f marks/x
+if grep -aqE "__(asan|ubsan)_" "$BIN" ||
+	! cc -shared -fPIC -o once.so once.c 2>once.err; then
+	skip "a flush that fails once" "a sanitizer comes first, or no compiler"
+else
+	WRAP=(env "LD_PRELOAD=$T/once.so")
+	export MATINS_STATE=$T/once
+	run_matins run -c marks.toml marks --require-ledger
+	exit_is "a flush that fails once fails the whole run" 1
+	is "and no step of it is executed" "$(ls marks)" ''
+	WRAP=()
+fi
+
 done_testing
