@@ -112,6 +112,13 @@ static bool is_python(const char *path)
 	return programs_is_one("python python3", path);
 }
 
+/* Credentials are words, too: only such a word is copied. */
+static bool names_python(struct search *s, struct str word)
+{
+	return memmem(word.p, word.n, "python", 6) &&
+	       is_python(arena_strndup(&s->p->arena, word.p, word.n));
+}
+
 /* Words of shells and calls of Python that list a folder. */
 static bool is_listing(struct str word)
 {
@@ -131,10 +138,7 @@ static void look_through(struct search *s, struct str text)
 	struct path_word w;
 
 	while (path_word_next(&text, &w)) {
-		const char *word =
-			arena_strndup(&s->p->arena, w.path.p, w.path.n);
-
-		s->has_python |= is_python(word);
+		s->has_python |= names_python(s, w.path);
 		s->lists |= w.is_pattern || is_listing(w.path);
 		look_up(s, &w);
 	}
