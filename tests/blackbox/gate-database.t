@@ -1,27 +1,16 @@
 #!/usr/bin/env bash
 # PostgreSQL of Debian, started as an ordinary user: reached by its socket file,
 # by its port and by a name where they are granted, and nowhere else.
-BIN0=${BIN-} HELPERS0=${HELPERS-}
-[[ $BIN0 == /* || -z $BIN0 ]] || BIN0=$PWD/$BIN0
-[[ $HELPERS0 == /* || -z $HELPERS0 ]] || HELPERS0=$PWD/$HELPERS0
 . "${BASH_SOURCE%/*}/lib.sh"
 . "$TOP/tests/blackbox/gate.sh"
+. "$TOP/tests/blackbox/world.sh"
 
 bin=$(printf '%s\n' /usr/lib/postgresql/*/bin | tail -n1)
 [[ -x $bin/initdb ]] || skip_all "postgresql is not installed"
 
 # In a network of its own, where a name can lead to an address of this machine
 # that is not loopback; without namespaces names are not tried.
-if [[ -z ${IN_WORLD-} ]]; then
-	own=(unshare --net --mount)
-	[[ $(id -u) -eq 0 ]] ||
-		own=(unshare --user --map-current-user --keep-caps --net --mount)
-	if "${own[@]}" true 2>/dev/null; then
-		cd / && rm -rf "$T"
-		IN_WORLD=1 BIN=$BIN0 HELPERS=$HELPERS0 exec "${own[@]}" \
-			"$TOP/tests/blackbox/gate-database.t"
-	fi
-fi
+try_own_world
 # with the owner that the server needs, whatever the tests do to theirs
 db=$T.db
 mkdir -m 755 "$db" "$db/sock"
