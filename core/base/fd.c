@@ -51,13 +51,6 @@ int fd_pipe(int *ret_read, int *ret_write)
 	return 0;
 }
 
-int fd_nonblock(int fd)
-{
-	int flags = fcntl(fd, F_GETFL);
-
-	return flags < 0 ? -1 : fcntl(fd, F_SETFL, flags | O_NONBLOCK);
-}
-
 /* Milliseconds that poll() waits for room in a stream; -1 without end. */
 static int stream_wait_ms = -1;
 

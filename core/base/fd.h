@@ -25,7 +25,6 @@ int fd_steal(int *fd) MUST_USE;
 int fd_open(const char *path, int flags, mode_t mode) MUST_USE;
 /* A pipe with both ends close-on-exec; 0 or -1 and errno. */
 int fd_pipe(int *ret_read, int *ret_write) MUST_USE;
-int fd_nonblock(int fd);
 /*
  * Bound the time that fd_write_all() waits for room in a non-blocking stream,
  * in milliseconds; the process has one bound, none at first.

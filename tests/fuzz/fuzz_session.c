@@ -88,7 +88,7 @@ static void play(struct str in, size_t portion, uint8_t flags, struct buf *log)
 			     .elicit_form = flags & 0x40,
 			     .tasks = flags & 0x40},
 	};
-	AUTO(session_freep) struct session *s = session_new(&options);
+	struct session *s = session_new(&options);
 	struct err err = ERR_INIT;
 	uint64_t now = 5 * NS_PER_S, ticket;
 
@@ -117,6 +117,7 @@ static void play(struct str in, size_t portion, uint8_t flags, struct buf *log)
 	expect(session_state(s) == SESSION_CLOSED ||
 	       session_state(s) == SESSION_FAILED);
 	expect(session_deadline(s) == UINT64_MAX);
+	session_free(s);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

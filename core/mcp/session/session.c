@@ -119,12 +119,6 @@ void session_free(struct session *s)
 	free(s);
 }
 
-void session_freep(struct session **s)
-{
-	session_free(*s);
-	*s = NULL;
-}
-
 void session_close(struct session *s)
 {
 	if (session_is_over(s))

@@ -212,8 +212,6 @@ bool session_offers(const struct session *s, const char *capability) MUST_USE;
 /* Options are read here; strings in them must outlive the session. */
 struct session *session_new(const struct session_options *options) MUST_USE;
 void session_free(struct session *s);
-/* For AUTO(). */
-void session_freep(struct session **s);
 
 /* Queue the first message; the time for its answer starts now. Once. */
 void session_start(struct session *s, uint64_t now_ns);

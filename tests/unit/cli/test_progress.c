@@ -33,7 +33,7 @@ static int setup(void **state)
 	if (end < 0 || saved < 0 || dup2(end, STDERR_FILENO) < 0)
 		return -1;
 	log_set_level(LOG_NOTE);
-	fd_nonblock(terminal);
+	fcntl(terminal, F_SETFL, O_NONBLOCK);
 	setenv("NO_COLOR", "1", 1);
 	o = (struct run_observer){0};
 	progress_init(&p, &o);

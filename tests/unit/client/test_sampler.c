@@ -2,6 +2,7 @@
  * A program that answers sampling, with a real gate and a clock
  * that the test owns. The server is two pipes.
  */
+#include <fcntl.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -97,8 +98,9 @@ static struct transport *open_pipes(struct world *w)
 
 	assert_int_equal(fd_pipe(&o.in, &w->says), 0);
 	assert_int_equal(fd_pipe(&w->hears, &o.out), 0);
-	assert_true(fd_nonblock(o.in) >= 0 && fd_nonblock(o.out) >= 0);
-	assert_true(fd_nonblock(w->hears) >= 0);
+	assert_int_equal(fcntl(o.in, F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(fcntl(o.out, F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(fcntl(w->hears, F_SETFL, O_NONBLOCK), 0);
 	w->ends[0] = o.in;
 	w->ends[1] = o.out;
 	return transport_stdio(&o);

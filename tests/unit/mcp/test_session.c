@@ -77,7 +77,6 @@ TEST(call, arguments_no_object_or_too_long, is_an_error)
 		{"1", ERR_SYNTAX},  {"{", ERR_SYNTAX},	{"{}{}", ERR_SYNTAX},
 		{big.p, ERR_LIMIT},
 	};
-	AUTO(session_freep)
 	struct session *s = session_new(&(struct session_options){0});
 	struct err err = ERR_INIT;
 	uint64_t ticket = 77;
@@ -90,6 +89,7 @@ TEST(call, arguments_no_object_or_too_long, is_an_error)
 		assert_int_equal(ticket, 77);
 	}
 	assert_true(session_deadline(s) == UINT64_MAX);
+	session_free(s);
 }
 
 /* ---- the buffer of lines ---- */
