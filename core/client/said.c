@@ -113,9 +113,24 @@ static bool is_begin(struct str line, size_t i)
 	       is_quote(line.p[i - 1]) || strchr("(:=[<{", line.p[i - 1]);
 }
 
+/*
+ * Bytes of a program that speaks: "/usr/bin/ld: cannot open output file x: ".
+ * In "/srv/a: Permission denied" the path is the file.
+ */
+static size_t speaker_bytes(struct str line)
+{
+	struct str path = bare(line);
+	struct str rest = str_skip(line, path.n);
+
+	return path.n && str_starts(rest, ": ") &&
+			       memmem(rest.p + 2, rest.n - 2, ": ", 2)
+		       ? path.n
+		       : 0;
+}
+
 static struct str path_in(struct str line)
 {
-	for (size_t i = 0; i < line.n; i++) {
+	for (size_t i = speaker_bytes(line); i < line.n; i++) {
 		struct str rest = {line.p + i, line.n - i}, path;
 
 		if (!is_begin(line, i))

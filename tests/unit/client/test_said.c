@@ -48,6 +48,23 @@ TEST(said_refusal, words_of_runtimes, have_kind_and_path)
 	     SAID_DOWNLOAD, NULL);
 }
 
+TEST(said_refusal, program_that_speaks, is_no_file)
+{
+	says("/usr/bin/x86_64-linux-gnu-ld.bfd: cannot open output file hello: "
+	     "Read-only file system",
+	     SAID_WRITE, NULL);
+	says("/usr/bin/ld: cannot open output file /srv/d/hello: Permission "
+	     "denied",
+	     SAID_ACCESS, "/srv/d/hello");
+	says("/bin/sh: 1: cannot create 'd/x': Permission denied", SAID_ACCESS,
+	     "d/x");
+	says("/srv/run: line 2: /srv/a: Permission denied", SAID_ACCESS,
+	     "/srv/a");
+	says("/srv/a: Permission denied", SAID_ACCESS, "/srv/a");
+	says("/srv/a:", SAID_NOTHING, NULL);
+	says("/srv/a: EACCES", SAID_ACCESS, "/srv/a");
+}
+
 TEST(said_refusal, no_path, has_the_kind_only)
 {
 	says("Permission denied", SAID_ACCESS, NULL);
