@@ -65,18 +65,28 @@ static const struct key *find_key(enum key_section a, enum key_section b,
 	return NULL;
 }
 
-/* The key of one of two sections that is spelled most alike, or NULL. */
+/* Letters that a shortened key has. */
+#define SHORT_KEY 3
+
+/* The key of one of two sections that is spelled most alike, or begins so; or
+   NULL. */
 static const char *nearest_key(struct arena *arena, enum key_section a,
 			       enum key_section b, const char *name)
 {
 	size_t n;
 	const struct key *keys = keys_all(&n);
 	struct strlist names = {NULL, 0};
+	const char *near;
 
 	for (size_t i = 0; i < n; i++)
 		if (keys[i].section == a || keys[i].section == b)
 			list_add(&names, arena, keys[i].name);
-	return str_nearest(str_of(name), names.item, names.n);
+	near = str_nearest(str_of(name), names.item, names.n);
+	for (size_t i = 0; !near && i < names.n && strlen(name) >= SHORT_KEY;
+	     i++)
+		if (str_starts(str_of(names.item[i]), name))
+			near = names.item[i];
+	return near;
 }
 
 static const struct step_kind *find_kind(const char *name)
