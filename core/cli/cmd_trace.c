@@ -824,8 +824,11 @@ static void step_ended(void *arg, struct gate *gate,
 		return;
 	}
 	add_table(t,
-		  arena_printf(&t->arena, "[routines.%s.steps.sandbox]",
-			       t->args->positional[0]),
+		  arena_printf(&t->arena,
+			       "# of step %s: paste it behind that step, or "
+			       "let --apply write it\n"
+			       "[routines.%s.steps.sandbox]",
+			       t->args->positional[1], t->args->positional[0]),
 		  &out);
 	hits = (args_has(t->args, "json") ? scrub_json : scrub_apply)(
 		scrub, buf_str(&out), &t->table);

@@ -364,6 +364,8 @@ step() {
 	run_matins trace -c r.toml r s
 	exit_is "a traced step works" 0
 	out_like "the table of a traced step is printed" '^\[routines\.r\.steps\.sandbox\]$'
+	is "the table says which step it is of" "$(head -n 1 "$out")" \
+		'# of step s: paste it behind that step, or let --apply write it'
 	err_like "its tool is really called" 'really run'
 	cat "$out" >>r.toml
 	run_matins step -c r.toml r s
