@@ -25,8 +25,12 @@ enum services_answer { SERVICE_UNKNOWN, SERVICE_IS_DOWN, SERVICE_IS_UP };
 enum services_answer services_row(struct str row, const struct address *a,
 				  uint16_t port) MUST_USE;
 
-/* SERVICE_UNKNOWN: the table cannot be read. */
-enum services_answer services_find(const struct address *a, uint16_t port)
-	MUST_USE;
+/*
+ * Look into the table, or into its rows as they were read a moment ago.
+ * now_ns   monotonic
+ * returns  SERVICE_UNKNOWN: the table cannot be read
+ */
+enum services_answer services_find(const struct address *a, uint16_t port,
+				   uint64_t now_ns) MUST_USE;
 
 #endif

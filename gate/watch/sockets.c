@@ -589,6 +589,11 @@ static bool is_late(const struct call *c, uint64_t age_ns)
 
 /* ---- the loopback of an own network ---- */
 
+static uint64_t now_ns(void)
+{
+	return clock_system()->now_ns(clock_system());
+}
+
 static struct sockets_forward *find_forward(const struct sockets *s,
 					    const struct address *a,
 					    uint16_t port)
@@ -603,7 +608,8 @@ static struct sockets_forward *find_forward(const struct sockets *s,
 /* Would it find nobody behind the row, who is known to the kernel? */
 static bool is_down(struct sockets_forward *f)
 {
-	f->is_down = services_find(&f->address, f->port) == SERVICE_IS_DOWN;
+	f->is_down = services_find(&f->address, f->port, now_ns()) ==
+		     SERVICE_IS_DOWN;
 	return f->is_down;
 }
 
@@ -612,7 +618,7 @@ static void name_service(struct call *c, const struct address *a, uint16_t port)
 	struct address inner, at = address_inner(a, &inner) ? inner : *a;
 	struct endpoint_target t;
 
-	if (services_find(a, port) != SERVICE_IS_UP ||
+	if (services_find(a, port, now_ns()) != SERVICE_IS_UP ||
 	    endpoint_target_bytes(at.bytes, at.is_v6, port, &t) < 0)
 		return;
 	endpoint_target_text(&t, c->answer->refused);
@@ -725,11 +731,6 @@ struct sockets_waiting {
 	struct seccomp_notif req;
 	uint64_t since_ns, tried_ns;
 };
-
-static uint64_t now_ns(void)
-{
-	return clock_system()->now_ns(clock_system());
-}
 
 /* A quarter of its age, between these bounds. */
 #define RETRY_MIN_NS NS_PER_MS
