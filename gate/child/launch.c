@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/base/arena.h"
+#include "core/base/clock.h"
 #include "core/base/fd.h"
 #include "core/base/kernel.h"
 #include "gate/child/pass.h"
@@ -272,10 +273,17 @@ static int explain_clone(uint64_t flags, struct err *err)
    give it leave. */
 static int give_leave(struct launch *l, struct err *err)
 {
-	int r = l->before_exec ? l->before_exec(l->before_exec_arg, err) : 0;
+	struct clock *clock = clock_system();
+	uint64_t begin;
+	int r;
 
 	if (!l->before_exec)
 		return 0;
+	begin = clock->now_ns(clock);
+	r = l->before_exec(l->before_exec_arg, err);
+	/* the child is not late when others were */
+	if (l->until_ns < UINT64_MAX / 2)
+		l->until_ns += clock->now_ns(clock) - begin;
 	__atomic_store_n(&l->leave, r < 0 ? LEAVE_END : LEAVE_GO,
 			 __ATOMIC_RELEASE);
 	kernel_futex_wake(&l->leave);

@@ -390,6 +390,19 @@ else
 	run_matins run -c marks.toml marks --require-ledger
 	exit_is "a flush that fails once fails the whole run" 1
 	is "and no step of it is executed" "$(ls marks)" ''
+	cat >slow.c <<-'END'
+		#include <unistd.h>
+		int fdatasync(int fd)
+		{
+			static int n;
+			return n++ || fd < 0 ? 0 : (int)sleep(4);
+		}
+	END
+	cc -shared -fPIC -o slow.so slow.c
+	sed 's/^name = .*/&\ntimeout = "3s"/' marks.toml >slow.toml
+	WRAP=(env "LD_PRELOAD=$T/slow.so")
+	run_matins run -c slow.toml marks
+	exit_is "a slow disk is not the fault of a step" 0
 	WRAP=()
 fi
 
