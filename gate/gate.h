@@ -498,6 +498,19 @@ int gate_trace_policy(struct gate *gate, const struct gate_policy *asked,
 		      struct gate_policy *ret, struct strlist *ret_says,
 		      struct err *err) MUST_USE;
 
+/*
+ * Reason why a program should not write there: it could change its own code, or
+ * lose its package, which no writable folder may hold in part. Code is a
+ * package that it finds, and a folder with its program or script; the folder
+ * that it starts in is a person's work, and may hold a script.
+ *
+ * own      .program, .script and .installation are read
+ * cwd      folder of the start, or NULL
+ * returns  static, behind a path; NULL: there is none
+ */
+const char *gate_code_refusal(const struct gate_explained *own, const char *cwd,
+			      const char *path) MUST_USE;
+
 /* One row that a policy needs. */
 struct gate_need {
 	const char *key; /* "read", "write", "exec", "net", "unix",

@@ -78,7 +78,7 @@ struct trace {
 	const struct config_file *config; /* of a step; borrowed */
 	struct outfile applied;		  /* file of --apply; its path is NULL
 					     without */
-	const char *left_out; /* first need that no trace grants, and why */
+	const char *left_out; /* a need that no trace grants, and why */
 	struct outfile file;  /* of -o; its path is NULL without */
 	struct err why;
 	struct gate_request
@@ -430,8 +430,6 @@ static void leave_out(struct trace *t, const struct gate_need *n,
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf clean = BUF_INIT(BUF_UNBOUNDED);
 
-	if (t->left_out)
-		return;
 	buf_addf(&text, "%s ", n->key);
 	edit_add_string(&text, n->value);
 	buf_addf(&text, ": %s", n->why_not);
@@ -446,9 +444,18 @@ static void leave_out(struct trace *t, const struct gate_need *n,
 static void apply_rows(struct trace *t, const struct gate *gate,
 		       const struct scrub *scrub)
 {
-	for (size_t i = 0; i < t->needs.n; i++)
-		if (t->needs.need[i].why_not)
-			leave_out(t, &t->needs.need[i], scrub);
+	const struct gate_need *lost = NULL;
+
+	for (size_t i = 0; i < t->needs.n; i++) {
+		const struct gate_need *n = &t->needs.need[i];
+
+		/* what was not written is missed most */
+		if (n->why_not && (!lost || (strcmp(n->key, "write") == 0 &&
+					     strcmp(lost->key, "write") != 0)))
+			lost = n;
+	}
+	if (lost)
+		leave_out(t, lost, scrub);
 	for (size_t i = 0; i < t->n_rows; i++) {
 		struct edit_row *row = &t->row[i];
 		struct strlist found = row->values;
@@ -562,7 +569,8 @@ static void say_left(const struct trace *t)
 static void say_unchanged(const struct trace *t, const char *step)
 {
 	log_note("trace: step %s %s; %s stays as it is%s%s", step,
-		 t->went_well
+		 t->went_well && t->left_out ? "has all that a trace may grant"
+		 : t->went_well
 			 ? "has all that it needs"
 			 : "failed, and there is nothing to add that a trace "
 			   "may grant; needs behind the failure are not known",
@@ -598,11 +606,13 @@ static int apply_write(struct trace *t, const char *routine, const char *step,
 	keep_allowance(t, buf_str(&text));
 	buf_addf(&diff, "--- %s\n+++ %s\n", t->config->path, t->config->path);
 	edit_diff(buf_str(&old), buf_str(&text), &diff);
-	log_note("trace: wrote %s; to run the step: matins step %s %s%s",
+	log_note("trace: wrote %s; to run the step: matins step %s %s%s%s%s",
 		 t->config->path, routine, step,
 		 t->went_well ? ""
 			      : "; the traced run failed, so rows may be "
-				"missing: trace again when it works");
+				"missing: trace again when it works",
+		 t->left_out ? "; left out: " : "",
+		 t->left_out ? t->left_out : "");
 	return put(buf_str(&diff), PUT_TEXT, err);
 }
 

@@ -208,18 +208,19 @@ static const char *refusal_of(const struct finder *f, const char *key,
 	struct gate_explained own;
 	struct err err = ERR_INIT;
 	bool write = strcmp(key, "write") == 0;
+	const char *why = NULL;
 
+	/* as it is started: the grant could hide its package */
+	if (write && gate_explain(known->gate, &request, f->arena, &own,
+				  ERR_IGNORED) == 0)
+		why = gate_code_refusal(&own, request.cwd, value);
+	if (why)
+		return why;
 	list_add(write ? &more.write : &more.read, f->arena, value);
 	gate_policy_merge(request.policy, &more, f->arena, &more);
 	request.policy = &more;
 	if (gate_explain(known->gate, &request, f->arena, &own, &err) < 0)
 		return arena_printf(f->arena, "cannot be granted: %s", err.msg);
-	if (write &&
-	    (strstr(value, "/node_modules") ||
-	     strstr(value, "/site-packages") || is_at(value, own.program) ||
-	     (own.script && is_at(value, own.script))))
-		return "lies beside the code of the program, which a grant "
-		       "would let it change; let it write elsewhere";
 	return NULL;
 }
 

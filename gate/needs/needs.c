@@ -415,6 +415,52 @@ static bool is_lost_entry(const struct finder *f, const char *path)
 	       path[strlen(home) + 1] != '.' && access(path, F_OK) < 0;
 }
 
+/* Does node look there for packages of the file? */
+static bool is_package_of(const char *file, const char *path)
+{
+	const char *at = strstr(path, "/node_modules");
+	size_t n = at ? (size_t)(at - path) : 0;
+
+	return at && file && strncmp(file, path, n) == 0 && file[n] == '/';
+}
+
+const char *gate_code_refusal(const struct gate_explained *own, const char *cwd,
+			      const char *path)
+{
+	const char *package = own->installation;
+	bool is_own = (own->program && place_covers(path, own->program)) ||
+		      (own->script && place_covers(path, own->script));
+	bool is_part = package && place_covers(package, path);
+	char real[PATH_MAX];
+	bool is_work = cwd && realpath(cwd, real) && strcmp(path, real) == 0 &&
+		       (!is_part || strcmp(path, package) == 0);
+
+	return (is_own && !is_work) || strstr(path, "/site-packages") ||
+			       is_package_of(own->program, path) ||
+			       is_package_of(own->script, path)
+		       ? "lies beside the code of the program, which a grant "
+			 "would let it change; let it write elsewhere"
+		       : NULL;
+}
+
+/* Reason why the gate grants no such row, or should not; NULL: it may. */
+static const char *refusal_of_write(const struct finder *f, const char *path,
+				    const struct stat *st)
+{
+	const struct gate_explained own = {
+		.program = f->p->program.file[0].path,
+		.script = f->p->script,
+		.installation = f->p->installation,
+	};
+	const char *why_not = refusal(f, path);
+
+	if (!why_not)
+		why_not = refusal_of_sealed(f, path);
+	if (!why_not)
+		why_not = gate_code_refusal(&own, f->plain->cwd, path);
+	return why_not ? why_not : refusal_of_folder(f, path, st);
+}
+
 static void find_written(struct finder *f, const struct gate_record *r)
 {
 	bool is_entry = r->access & GATE_ACCESS_ENTRY, is_refused;
@@ -435,11 +481,7 @@ static void find_written(struct finder *f, const struct gate_record *r)
 	    closed_kind_of(&f->closed, real) == CLOSED_CACHE ||
 	    access(real, W_OK) < 0)
 		return;
-	why_not = refusal(f, real);
-	if (!why_not)
-		why_not = refusal_of_sealed(f, real);
-	if (!why_not)
-		why_not = refusal_of_folder(f, real, &st);
+	why_not = refusal_of_write(f, real, &st);
 	is_refused = !why_not && !list_covers(&f->traced->write, real);
 	if (is_refused && f->ended_well)
 		why_not = went_on;

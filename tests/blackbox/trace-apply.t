@@ -102,10 +102,10 @@ else
 fi
 if [[ -n $NODE ]]; then
 	printf 'require("fs").writeFileSync("%s/out/n", "x");console.log(require("%s/notes/b.json").v)\n' \
-		"$PWD" "$PWD" >out/n.js
+		"$PWD" "$PWD" >notes/n.js
 	echo '{"v": "from node"}' >notes/b.json
 	applies node "command = '$NODE'
-args = ['out/n.js']" 'from node'
+args = ['notes/n.js']" 'from node'
 else
 	skip "node" "node is not installed"
 fi
@@ -174,6 +174,51 @@ err_like "a step that needs a key alone: why nothing is added" \
 	'step key failed, and there is nothing to add .*: keys, .*by hand'
 err_unlike "a step that needs a key alone: never content" 'has all that'
 is "a step that needs a key alone: the file" "$(cat key.toml)" "$(cat key.old)"
+
+# ---- code of the program is never made writable ----
+
+# beside NAME KEYS: the run and the trace refuse the same, in the same words
+beside() {
+	printf '[[routines.r.steps]]\nname = "%s"\n%s\n' "$1" "$2" >"$1.toml"
+	cp "$1.toml" "$1.old"
+	run_matins run -c "$1.toml" r
+	out_like "$1: the run says where it wrote" 'lies beside the code of the'
+	run_matins trace -c "$1.toml" r "$1" --apply
+	err_like "$1: the trace says so as well" \
+		'left out: write .*lies beside the code of the .*elsewhere$'
+	err_unlike "$1: never content" 'has all that it needs'
+	is "$1: no row" "$(cat "$1.toml")" "$(cat "$1.old")"
+}
+
+mkdir dist data && chmod 777 dist data
+printf 'import sys\nopen(sys.argv[1] + "/made", "w")\nprint("made")\n' \
+	>dist/make.py
+beside code "type = 'script'
+command = '$PYTHON'
+args = ['dist/make.py', 'dist']
+cwd = '.'
+sandbox.read = ['.']"
+applies elsewhere "command = '$PYTHON'
+args = ['dist/make.py', 'data']" 'made'
+mkdir mine && cp dist/make.py mine && cd mine || exit
+applies own "command = '$PYTHON'
+args = ['make.py', '.']" 'made'
+is "own: a script may lie in the folder of a person's work" \
+	"$(grep write own.toml)" 'sandbox.write = ["."]'
+cd .. || exit
+
+modules=$TOP/build/npm/node_modules
+if [[ -n $NODE && -d $modules/@modelcontextprotocol/server-memory ]]; then
+	mkdir memory && cp -R "$modules" memory && cd memory || exit
+	beside package "type = 'mcp-client'
+command = 'npx'
+args = ['-y', '@modelcontextprotocol/server-memory']
+tool = 'create_entities'
+params.entities = [{ name = 'a', entityType = 'b', observations = ['c'] }]"
+	cd .. || exit
+else
+	skip "a package of npm" "the servers of npm are not installed"
+fi
 
 # ---- a trace that failed finds what it can, and says so ----
 
