@@ -187,6 +187,7 @@ static void expand_later(const struct reading *r, int kind, uint32_t line,
 
 	*e = (struct expansion){
 		.slot = slot,
+		.written = *slot,
 		.kind = (enum expansion_kind)kind,
 		.key = r->k->name,
 		.routine = l->routine,

@@ -165,7 +165,8 @@ enum expansion_kind {
 };
 
 struct expansion {
-	const char **slot; /* the string, in the model */
+	const char **slot;   /* the string, in the model */
+	const char *written; /* as it stands in the file */
 	enum expansion_kind kind;
 	const char *key;     /* for messages */
 	const char *routine; /* whose it is; both NULL: of the whole file */

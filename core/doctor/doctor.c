@@ -669,6 +669,9 @@ static void add_advice(struct asked *a, const struct client *c, struct buf *out)
 		.said = client_stderr(c),
 		.failed = true,
 		.is_server = true,
+		.own = s->step->server ? &s->step->server->sandbox
+				       : &s->step->sandbox,
+		.config = d->config,
 		.scrub = a->deep->scrub,
 		.gate = d->gate,
 		.request = &s->request,

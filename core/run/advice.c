@@ -14,6 +14,7 @@
 #include "core/client/facts.h"
 #include "core/client/said.h"
 #include "core/config/edit.h"
+#include "core/config/keys.h"
 #include "core/config/paths.h"
 
 /* ---- refusals that count ---- */
@@ -317,25 +318,66 @@ static void add_word(struct buf *out, const char *s)
 	buf_addc(out, '\'');
 }
 
-static const char *setting_of(enum advice_form form, const char *key,
-			      const struct strlist *values, struct arena *arena)
+/* Does a value stand alone, in place of a list? */
+static bool is_alone(const char *key, const char *value)
+{
+	return (strcmp(key, "net") == 0 && gate_net_is_word(value)) ||
+	       (strcmp(key, "unix") == 0 && gate_unix_is_word(value));
+}
+
+/* Values of a key in the table that a setting is for. */
+static struct strlist values_there(const struct finder *f, const char *key)
+{
+	const struct gate_policy *own = f->known->own;
+	const struct key *k = NULL;
+
+	do
+		k = own ? key_next(SECTION_sandbox, k) : NULL;
+	while (k && strcmp(k->name, key) != 0);
+	return k ? key_values(k, own, f->arena) : (struct strlist){NULL, 0};
+}
+
+static const char *as_written(const struct finder *f, const char *value)
+{
+	const struct expansion *e =
+		f->known->config ? f->known->config->expansions : NULL;
+
+	while (e && *e->slot != value)
+		e = e->next;
+	return e ? e->written : value;
+}
+
+/* The line holds the values of one that is there, too: a key stands once. */
+static void add_toml(const struct finder *f, const struct piece *p,
+		     struct buf *out)
+{
+	const struct strlist there = values_there(f, p->key);
+	struct edit_row row = {.is_word = p->values.n == 1 &&
+					  is_alone(p->key, p->values.item[0])};
+
+	for (size_t i = 0; i < there.n && !row.is_word; i++)
+		if (!is_alone(p->key, there.item[i]))
+			list_add_new(&row.values, f->arena,
+				     as_written(f, there.item[i]));
+	for (size_t i = 0; i < p->values.n; i++)
+		list_add_new(&row.values, f->arena, p->values.item[i]);
+	buf_addf(out, "sandbox.%s = ", p->key);
+	edit_add_value(out, &row);
+	buf_adds(out, there.n ? " # in place of the row that is there" : "");
+}
+
+static const char *setting_of(const struct finder *f, const struct piece *p)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	const struct edit_row row = {
-		.values = *values,
-		.is_word = values->n == 1 && strcmp(key, "net") == 0 &&
-			   gate_net_is_word(values->item[0]),
-	};
 
-	if (form == ADVICE_TOML) {
-		buf_addf(&out, "sandbox.%s = ", key);
-		edit_add_value(&out, &row);
+	if (f->known->form == ADVICE_TOML)
+		add_toml(f, p, &out);
+	for (size_t i = 0; f->known->form == ADVICE_OPTION && i < p->values.n;
+	     i++) {
+		buf_addf(&out, "%s--%s ", i ? " " : "", p->key);
+		add_word(&out, p->values.item[i]);
 	}
-	for (size_t i = 0; form == ADVICE_OPTION && i < values->n; i++) {
-		buf_addf(&out, "%s--%s ", i ? " " : "", key);
-		add_word(&out, values->item[i]);
-	}
-	return arena_strdup(arena, buf_cstr(&out));
+	return arena_strdup(f->arena, buf_cstr(&out));
 }
 
 /* ---- refused programs of a shell's command line ---- */
@@ -885,8 +927,7 @@ static struct advice_list written(const struct finder *f)
 		list.item[i].setting =
 			p->key && (f->known->form != ADVICE_TOML ||
 				   !is_replaced(&p->values))
-				? setting_of(f->known->form, p->key, &p->values,
-					     f->arena)
+				? setting_of(f, p)
 				: NULL;
 	}
 	return list;

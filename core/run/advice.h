@@ -15,6 +15,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/attr.h"
+#include "core/config/routine.h"
 #include "core/secret/scrub.h"
 #include "gate/gate.h"
 
@@ -33,6 +34,11 @@ struct advice_known {
 	   folder, or where an argument names them. */
 	bool is_server;
 	enum advice_form form;
+	/* For TOML: rows of the table that a setting is for, which it keeps,
+	   and the configuration that they stand in. Both NULL: none are known.
+	 */
+	const struct gate_policy *own;
+	const struct config *config;
 	const struct scrub *scrub; /* of names of programs; may be NULL */
 	/* Both NULL: no file is advised. */
 	struct gate *gate;

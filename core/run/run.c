@@ -586,6 +586,7 @@ static int prepare(struct run *r, struct err *err)
 	open_pool(r);
 	r->ctx = (struct step_context){
 		.routine = o->routine->name,
+		.config = &o->file->config,
 		.shows_advice = o->shows_advice,
 		.loop = &r->loop,
 		.gate = r->gate,

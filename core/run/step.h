@@ -32,7 +32,8 @@ struct step_run;
 /* Things that the steps of a run share; borrowed by all of them. */
 struct step_context {
 	const char *routine; /* name of the routine, for commands in advice */
-	bool shows_advice;   /* the report shows it: no notes on stderr */
+	const struct config *config; /* that its steps stand in */
+	bool shows_advice; /* the report shows it: no notes on stderr */
 	struct loop *loop;
 	struct gate *gate;
 	struct scrub *scrub; /* values that must not appear anywhere */

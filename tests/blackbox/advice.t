@@ -57,6 +57,7 @@ none() {
 }
 
 script='type = "script"'
+in_place='# in place of the row that is there'
 
 # ---- programs ----
 
@@ -101,6 +102,14 @@ args = ['-c', 'echo x >$T/shelf/new && echo done']
 sandbox.read = ['shelf']" \
 	"sandbox.write = [\"$T/shelf\"]" 'done'
 
+echo "buy bread" >shelf/b.md
+follow one-more "$script
+command = 'sh'
+args = ['-c', 'cat elsewhere/a.md shelf/b.md']
+sandbox.read = ['elsewhere', '~']" \
+	"sandbox.read = [\"elsewhere\", \"~\", \"shelf/b.md\"] $in_place" \
+	$'call the dentist\nbuy bread'
+
 mkdir -m 777 -p notes backup
 cp elsewhere/a.md notes
 follow named "$script
@@ -144,7 +153,7 @@ import os, urllib.request as u
 os.environ.pop(\"NO_PROXY\"); os.environ.pop(\"no_proxy\", 0)
 print(u.urlopen(\"http://127.0.0.1:$port/\").read().decode())''']
 sandbox.net = ['127.0.0.1:1']" \
-	"sandbox.net = [\"127.0.0.1:$port\"]" 'hello'
+	"sandbox.net = [\"127.0.0.1:1\", \"127.0.0.1:$port\"] $in_place" 'hello'
 kill "$web"
 step asking "$script
 command = '$PYTHON'

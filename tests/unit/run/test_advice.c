@@ -147,6 +147,22 @@ TEST(denials, of_one_key, are_one_piece)
 			    "--exec sh --exec ls --exec '/usr/bin/a \"b'");
 }
 
+TEST(setting, of_a_key_that_is_there, keeps_its_values_but_no_word)
+{
+	AUTO(arena_release) struct arena a = ARENA_INIT;
+	static const char *const hosts[] = {"a.example", "loopback"};
+	const struct gate_policy own = {.net = {(const char **)hosts, 2}};
+	const struct gate_verdict v = {.denials = &host, .n_denials = 1};
+	struct advice_known known = {.verdict = &v, .own = &own};
+
+	assert_string_equal(advice_find(&known, &a).item[0].setting,
+			    "sandbox.net = [\"a.example\", \"example.com\"] "
+			    "# in place of the row that is there");
+	known.form = ADVICE_OPTION;
+	assert_string_equal(advice_find(&known, &a).item[0].setting,
+			    "--net example.com");
+}
+
 TEST(host, of_arguments, goes_before_words)
 {
 	AUTO(arena_release) struct arena a = ARENA_INIT;
