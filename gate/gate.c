@@ -287,6 +287,9 @@ static int start(struct prepared *p, struct gate_child *c, struct err *err)
 	for (size_t i = 0; i < p->n_named; i++)
 		c->state.left.named[c->state.left.n_named++].path =
 			arena_strdup(&c->arena, p->named[i]);
+	c->state.left.home = p->counted_home
+				     ? arena_strdup(&c->arena, p->counted_home)
+				     : NULL;
 	if (r == 0 && p->policy.net == POLICY_NET_PROXY &&
 	    proxy_start(&p->policy, &p->arena, l, &c->proxy, err) < 0)
 		r = err_wrap(err, "%s", p->request->program);
@@ -696,6 +699,8 @@ static void find_dropped(struct gate_child *c)
 	size_t n;
 
 	d->folder = c->hidden_cwd;
+	if (!d->folder || l->in_home)
+		d->place = l->in_home ? l->home : c->counted;
 	if (c->private_dir && c->counted) {
 		home = mem_printf("%s/home", c->private_dir);
 		l->is_listed =
@@ -710,8 +715,8 @@ static void find_dropped(struct gate_child *c)
 
 		list_add(&d->names, &c->arena,
 			 arena_printf(&c->arena, "%s%s%s%s%s",
-				      d->folder ? "" : c->counted,
-				      d->folder ? "" : "/", l->name[i],
+				      d->place ? d->place : "",
+				      d->place ? "/" : "", l->name[i],
 				      is_cut ? "…" : "",
 				      l->is_folder[i] ? "/" : ""));
 	}

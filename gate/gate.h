@@ -350,8 +350,10 @@ struct gate_dropped {
 	/* The folder that was asked for, where it was not granted and a
 	   private, empty one took its place; else NULL. */
 	const char *folder;
-	/* The first entries of it, sorted: "b", "x/"; then files of private
-	   places that arguments name: "/tmp/a.tgz". */
+	/* Another private place, as HOME, that .names are in; else NULL. */
+	const char *place;
+	/* The first entries, sorted: "b", "x/", of a place "/home/ann/b"; then
+	   files of private places that arguments name: "/tmp/a.tgz". */
 	struct strlist names;
 	uint64_t files; /* in it and beneath; 0 with empty folders */
 	bool is_more;	/* there were more names */

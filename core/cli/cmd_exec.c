@@ -528,7 +528,7 @@ static void say_dropped(const struct gate_verdict *v)
 
 	if (line)
 		log_note("%s%s", line,
-			 v->dropped.folder
+			 v->dropped.folder && !v->dropped.place
 				 ? ""
 				 : "; let it write into a folder that --write "
 				   "grants");

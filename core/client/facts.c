@@ -122,9 +122,10 @@ const char *facts_say_dropped(struct cleaner *c, const struct gate_verdict *v,
 		AUTO(buf_release) struct buf name = BUF_INIT(BUF_UNBOUNDED);
 
 		c->hits += scrub_cut(c->scrub, str_of(d->names.item[i]), &name);
-		buf_adds(&line, i	    ? ", "
-				: d->folder ? "dropped with it: "
-					    : "dropped with a private place: ");
+		buf_adds(&line, i ? ", "
+				: d->folder && !d->place
+					? "dropped with it: "
+					: "dropped with a private place: ");
 		log_visible(&line, buf_str(&name), false);
 		any_folder |= str_ends(buf_str(&name), "/");
 	}

@@ -805,6 +805,34 @@ static void add_folder(struct finder *f, const char *folder, bool is_dot,
 		add_piece(f, text, "write", &(struct strlist){&shown, 1});
 }
 
+/* Name what went with a private HOME. Its folders can be granted once they are
+   there; a file of HOME itself cannot. */
+static void add_lost(struct finder *f, const char *names)
+{
+	const struct gate_dropped *d = &f->known->verdict->dropped;
+	struct strlist folders = {NULL, 0};
+	const char *missing = "";
+
+	for (size_t i = 0; d->place && i < d->names.n; i++) {
+		size_t n = strlen(d->names.item[i]);
+		const char *path;
+
+		if (!place_covers(d->place, d->names.item[i]) ||
+		    !str_ends(str_of(d->names.item[i]), "/"))
+			continue;
+		path = arena_strndup(f->arena, d->names.item[i], n - 1);
+		if (access(path, F_OK) < 0)
+			missing = "make the folder, and ";
+		list_add(&folders, f->arena, path);
+	}
+	add_piece(f,
+		  arena_printf(f->arena,
+			       "%s; %slet it write into a folder that is "
+			       "granted",
+			       names, missing),
+		  folders.n ? "write" : NULL, folders.n ? &folders : NULL);
+}
+
 /* Name files that went with a private folder, and those that were looked for
    in it; without any, the folder alone where a program says that it missed a
    file. */
@@ -819,13 +847,11 @@ static void add_dropped(struct finder *f)
 	const char *names = facts_say_dropped(&clean, known->verdict, f->arena);
 	bool is_listed;
 
-	if (!folder && names && r && !r->cwd_said)
-		add_piece(f,
-			  arena_printf(f->arena,
-				       "%s; let it write into a folder that is "
-				       "granted",
-				       names),
-			  NULL, NULL);
+	if ((!folder || known->verdict->dropped.place) && names && r &&
+	    !r->cwd_said) {
+		add_lost(f, names);
+		names = NULL;
+	}
 	/* exec has said so before the start */
 	if (!folder || !r || r->cwd_said)
 		return;

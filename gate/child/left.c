@@ -178,8 +178,16 @@ static void count(struct left *l, const char *path, bool is_home)
 
 void left_count(struct left *l, const char *path, bool is_home)
 {
+	bool is_listed;
+
 	if (path)
 		count(l, path, is_home);
+	if (l->home && !l->n_entries) {
+		is_listed = l->is_listed;
+		count(l, l->home, true);
+		l->is_listed = is_listed;
+		l->in_home = l->n_entries > 0;
+	}
 	for (size_t i = 0; i < l->n_named; i++)
 		look(&l->named[i]);
 }

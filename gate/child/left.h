@@ -39,6 +39,9 @@ struct left {
 	bool is_listed;	    /* time of access is not LEFT_TIME any more */
 	struct left_named named[LEFT_NAMED]; /* paths filled in by the caller */
 	size_t n_named;
+	const char *home; /* looked through where the folder has no entries;
+			     filled in by the caller, or NULL */
+	bool in_home;	  /* the entries are of .home */
 };
 
 /*
@@ -46,7 +49,7 @@ struct left {
  * that setup_run() made, are none of the tree's; nor are a HOME's own dot
  * files, where programs keep caches and settings.
  *
- * l     zeroed but for .named
+ * l     zeroed but for .named and .home
  * path  a folder of a file system that needs no server; NULL: none
  */
 void left_count(struct left *l, const char *path, bool is_home);

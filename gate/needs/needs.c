@@ -400,9 +400,9 @@ static bool is_compiled(const char *path)
 	return strstr(path, "/__pycache__") != NULL;
 }
 
-static const char is_lost[] =
+static const char made_in_home[] =
 	"it was made in the private HOME and went with it; "
-	"make that folder, and grant it";
+	"make that folder, and trace again";
 
 /* A new entry of the private HOME: only what is there can be granted. */
 static bool is_lost_entry(const struct finder *f, const char *path)
@@ -461,6 +461,17 @@ static const char *refusal_of_write(const struct finder *f, const char *path,
 	return why_not ? why_not : refusal_of_folder(f, path, st);
 }
 
+/* Does it lie in HOME, and is it no setting or cache there? A script that
+   could not save its file does not always fail. */
+static bool is_of_user(const struct finder *f, const char *path)
+{
+	const char *home = f->closed.home;
+
+	return home && place_covers(home, path) &&
+	       strlen(path) > strlen(home) &&
+	       !strstr(path + strlen(home), "/.");
+}
+
 static void find_written(struct finder *f, const struct gate_record *r)
 {
 	bool is_entry = r->access & GATE_ACCESS_ENTRY, is_refused;
@@ -469,7 +480,7 @@ static void find_written(struct finder *f, const struct gate_record *r)
 	struct stat st;
 
 	if (is_entry && is_lost_entry(f, r->path))
-		add_need(f, "write", r->path, r, is_lost);
+		add_need(f, "write", r->path, r, made_in_home);
 	if (is_compiled(r->path) ||
 	    !realpath(is_entry ? resolve_dirname(r->path, f->arena) : r->path,
 		      real))
@@ -483,7 +494,7 @@ static void find_written(struct finder *f, const struct gate_record *r)
 		return;
 	why_not = refusal_of_write(f, real, &st);
 	is_refused = !why_not && !list_covers(&f->traced->write, real);
-	if (is_refused && f->ended_well)
+	if (is_refused && f->ended_well && !is_of_user(f, real))
 		why_not = went_on;
 	add_need(f, "write", real, r, why_not)->was_refused |=
 		is_refused && !why_not;

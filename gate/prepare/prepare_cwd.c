@@ -42,14 +42,17 @@ static void note_hidden(struct prepared *p, const char *asked)
 	l->counted = l->cwd;
 }
 
-/* Look at the end into the private folder of the start, else into HOME: what
-   is written there is lost, too. */
+/* Look at the end into the private folder of the start, and into HOME: what is
+   written there is lost, too. */
 static void choose_counted(struct prepared *p)
 {
 	struct launch *l = &p->launch;
+	bool has_home = p->home && view_hides(p, p->home);
 
-	if (!l->counted && p->home && view_hides(p, p->home))
+	if (!l->counted && has_home)
 		l->counted = p->home;
+	else if (has_home && p->own_view && strcmp(l->counted, p->home) != 0)
+		p->counted_home = p->home;
 	/* without a view the gate itself looks into its folder */
 	if (l->counted && p->own_view)
 		l->left = strcmp(l->counted, p->home) == 0 ? LEFT_IN_HOME

@@ -332,10 +332,17 @@ fi
 	step listed sh '["-c", "ls ~"]' 'sandbox.read = ["."]'
 	step dots sh '["-c", "mkdir ~/.cache; cat conf.ini"]' \
 		'sandbox = { read = ["."], exec = ["mkdir"] }'
+	step part sh '["-c", "mkdir ~/backup && echo x >~/backup/x; cat conf.ini"]' \
+		'sandbox = { read = ["conf.ini"], exec = ["mkdir"] }'
 } >home.toml
 run_matins run -c home.toml r --json
 json_is "files made in a private HOME are told of, beside a granted folder" \
-	step_results[0].run.dropped.names "[\"$HOME/backup/\"]" step_results[0].refused absent
+	step_results[0].run.dropped.names "[\"$HOME/backup/\"]" step_results[0].refused absent \
+	step_results[0].advice[0].text '~^dropped with .*; make the folder, and let it write' \
+	step_results[0].advice[0].toml "sandbox.write = [\"$HOME/backup\"]"
+json_is "also beside a folder of which a part is granted" step_results[3].output x \
+	step_results[3].run.dropped.names "[\"$HOME/backup/\"]" \
+	step_results[3].advice[0].toml "sandbox.write = [\"$HOME/backup\"]"
 json_is "and that it was listed" step_results[1].refused true \
 	step_results[1].advice[0].text '~^listed a private, empty HOME; grant'
 json_is "but not settings and caches" step_results[2].output x step_results[2].advice absent

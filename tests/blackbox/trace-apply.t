@@ -264,6 +264,25 @@ run_matins trace -c fails.toml r tool
 err_like "tool: its own words" 'tool reported an error: there is no tool raed'
 is "what failed without a row changes nothing" \
 	"$(cat fails.toml)" "$(cat fails.old)"
+
+# A folder that is not there yet is made by the person, then the trace adds it;
+# a script that could not write there may end well.
+cat >"$HOME/backup.toml" <<END
+[[routines.r.steps]]
+name = "backup"
+type = "script"
+command = "bash"
+args = ["-c", "mkdir -p ~/backup; echo x >~/backup/x; ls ~/backup"]
+END
+run_matins trace -c "$HOME/backup.toml" r backup --apply
+err_like "what went with the private HOME: left out, and what to do" \
+	'left out: write "[^ ]*/backup": .* make that folder, and trace again'
+mkdir "$HOME/backup"
+run_matins trace -c "$HOME/backup.toml" r backup --apply
+file_has "a folder that is there: written" "$HOME/backup.toml" 'sandbox.write = ["./backup"]'
+run_matins run -c "$HOME/backup.toml" r
+is "and what the step saves is there" "$(cat "$HOME/backup/x")" x
+
 run_matins trace -c fails.toml r port --apply
 err_like "a key that cannot be joined: what to write" \
 	'sandbox.net .* cannot be joined .*write net = ."127.0.0.1:9". there'

@@ -88,6 +88,33 @@ TEST_IN(folder, left, dot_files, count_but_in_a_home)
 	assert_int_equal(l.n_entries, 1);
 }
 
+TEST_IN(folder, left, home, counts_where_the_folder_is_empty)
+{
+	const char *dir = *state;
+	char *home = mem_printf("%s/home", dir);
+	char *here = mem_printf("%s/here", dir);
+	struct left l = {.home = home};
+
+	make(*state, "home/");
+	make(*state, "here/");
+	make(home, "backup/");
+	make(home, "backup/1");
+	make(home, ".cache/");
+	left_count(&l, here, false);
+	assert_int_equal(l.n_entries, 1);
+	assert_string_equal(l.name[0], "backup");
+	assert_int_equal(l.n_files, 1);
+	assert_true(l.in_home);
+	make(here, "result");
+	l = (struct left){.home = home};
+	left_count(&l, here, false);
+	assert_int_equal(l.n_entries, 1);
+	assert_string_equal(l.name[0], "result");
+	assert_false(l.in_home);
+	free(home);
+	free(here);
+}
+
 TEST_IN(folder, left, links, count_but_those_of_the_view)
 {
 	struct left l;
