@@ -941,6 +941,36 @@ static void add_trace(struct finder *f)
 			  NULL);
 }
 
+/*
+ * Is a folder of the piece one that no line should open, because keys or HOME
+ * lie in it? A program chooses what it lists, and what it says was missing.
+ */
+static bool opens_too_much(const struct finder *f, const struct piece *p)
+{
+	const struct advice_known *known = f->known;
+	const char *from =
+		known->verdict ? known->verdict->dropped.folder : NULL;
+
+	if (!known->gate || !p->key ||
+	    (strcmp(p->key, "read") != 0 && strcmp(p->key, "write") != 0))
+		return false;
+	for (size_t i = 0; i < p->values.n; i++) {
+		const char *path =
+			path_resolve(p->values.item[i], from, f->arena);
+		const char *home;
+
+		if (gate_is_secret(known->gate, path) ||
+		    gate_secrets_in(known->gate, path, f->arena))
+			return true;
+		for (unsigned k = 0; k < PATH_HOMES; k++) {
+			home = path_own_home(k);
+			if (home && place_covers(path, home))
+				return true;
+		}
+	}
+	return false;
+}
+
 static struct advice_list written(const struct finder *f)
 {
 	struct advice_list list = {.n = f->n, .is_refused = f->is_refused};
@@ -950,6 +980,14 @@ static struct advice_list written(const struct finder *f)
 		const struct piece *p = &f->piece[i];
 
 		list.item[i].text = p->text;
+		if (opens_too_much(f, p)) {
+			list.item[i].text = arena_printf(
+				f->arena,
+				"%s; HOME or keys lie in there, so grant what "
+				"it needs of it, not all",
+				p->text);
+			continue;
+		}
 		list.item[i].setting =
 			p->key && (f->known->form != ADVICE_TOML ||
 				   !is_replaced(&p->values))

@@ -110,8 +110,18 @@ sandbox.read = ['elsewhere', '~']" \
 	"sandbox.read = [\"elsewhere\", \"~\", \"shelf/b.md\"] $in_place" \
 	$'call the dentist\nbuy bread'
 
-mkdir -m 777 -p notes backup
-cp elsewhere/a.md notes
+# "." is one row only where neither HOME nor keys lie in it.
+step home "$script
+command = 'sh'
+args = ['-c', 'echo x >result; ls']"
+json_is "a folder around HOME: no line opens it" \
+	step_results[0].advice[0].toml '' step_results[0].refused true \
+	step_results[0].advice[0].text '~dropped with it: result; HOME or keys lie in there'
+mkdir -m "$(stat -c %a .)" project
+chown --reference=. project
+cd project || exit 1
+mkdir -m 777 notes backup
+cp ../elsewhere/a.md notes
 follow named "$script
 command = 'tar'
 args = ['cvf', 'backup/notes.tar', 'notes']" \
@@ -126,7 +136,9 @@ step outside "$script
 command = 'tar'
 args = ['cvf', 'backup/../../notes.tar', '..', 'up', 'up/x.tar', 'none/x']"
 is "paths that lead out of the folder are not advised" "$(lines)" \
-	'sandbox.write = ["."]'
+	'sandbox.read = ["."]'
+
+cd ..
 
 # ---- the network ----
 
