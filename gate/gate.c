@@ -57,8 +57,9 @@ struct gate_child {
 	char *private_dir;
 	const char *hidden_cwd; /* text of the gate, or NULL */
 	const char
-		*counted;   /* likewise: the private folder that is looked at */
-	bool marks_counted; /* as of the launch */
+		*counted; /* likewise: the private folder that is looked at */
+	struct strlist home_names; /* prepared.home_names */
+	bool marks_counted;	   /* as of the launch */
 	struct cgroups *cgroups;   /* the gate's, as long as .group is there */
 	struct cgroup *group;	   /* the pool's; NULL = none */
 	struct gate_policy bounds; /* policy_bounds() */
@@ -463,6 +464,7 @@ static void fill_child(struct gate_child *c, struct prepared *p)
 		c->counted = gate_keep_text(g, p->own_view || !g->home_path
 						       ? p->launch.counted
 						       : g->home_path);
+	c->home_names = arena_strlist(&c->arena, &p->home_names);
 	c->marks_counted = p->launch.marks_counted;
 	c->cgroups = &g->cgroups;
 	c->group = p->group;
@@ -689,6 +691,17 @@ static void add_refused(struct gate_child *c)
 	c->denials.dropped += proxy_denials_dropped(&c->proxy);
 }
 
+/* Did a program that starts in HOME write what a word means there? */
+static bool has_home_name(const struct gate_child *c)
+{
+	const struct left *l = &c->state.left;
+
+	for (size_t i = 0; i < l->n_entries && i < LEFT_NAMES; i++)
+		if (list_has(&c->home_names, l->name[i]))
+			return true;
+	return false;
+}
+
 /* Tell of the files that a tree left in its private working directory. */
 static void find_dropped(struct gate_child *c)
 {
@@ -699,8 +712,10 @@ static void find_dropped(struct gate_child *c)
 	size_t n;
 
 	d->folder = c->hidden_cwd;
-	if (!d->folder || l->in_home)
-		d->place = l->in_home ? l->home : c->counted;
+	if (l->in_home)
+		d->place = l->home;
+	else if (!d->folder || has_home_name(c))
+		d->place = c->counted;
 	if (c->private_dir && c->counted) {
 		home = mem_printf("%s/home", c->private_dir);
 		l->is_listed =
@@ -725,6 +740,8 @@ static void find_dropped(struct gate_child *c)
 	for (size_t i = 0; i < l->n_named; i++) {
 		const struct left_named *x = &l->named[i];
 
+		if (x->is_there && !n && !d->place)
+			d->place = resolve_dirname(x->path, &c->arena);
 		if (x->is_there)
 			list_add(&d->names, &c->arena,
 				 arena_printf(&c->arena, "%s%s", x->path,

@@ -785,7 +785,7 @@ static void add_folder(struct finder *f, const char *folder, bool is_dot,
 		text = arena_printf(
 			f->arena, "%s%s%s", text,
 			i ? ", " : "; not seen there: ", looked.item[i]);
-	f->is_refused |= is_listed || looked.n;
+	f->is_refused |= names || is_listed || looked.n;
 	if (!names && (is_listed || looked.n)) {
 		add_piece(f, text, "read",
 			  is_listed ? &(struct strlist){&shown, 1} : &looked);
@@ -802,7 +802,8 @@ static void add_folder(struct finder *f, const char *folder, bool is_dot,
 				       : text,
 			  "write", &named.write);
 	if (!named.read.n && !named.write.n)
-		add_piece(f, text, "write", &(struct strlist){&shown, 1});
+		add_piece(f, text, names ? "write" : "read",
+			  &(struct strlist){&shown, 1});
 }
 
 /* Name what went with a private HOME. Its folders can be granted once they are
@@ -825,6 +826,7 @@ static void add_lost(struct finder *f, const char *names)
 			missing = "make the folder, and ";
 		list_add(&folders, f->arena, path);
 	}
+	f->is_refused = true;
 	add_piece(f,
 		  arena_printf(f->arena,
 			       "%s; %slet it write into a folder that is "

@@ -59,44 +59,6 @@ static void choose_counted(struct prepared *p)
 							   : LEFT_IN_FOLDER;
 }
 
-/* Is the path one that only the program can make, and that goes with it? */
-static bool is_fleeting(const struct prepared *p, const char *path)
-{
-	const char *home = p->gate->home_path;
-	size_t n = home ? strlen(home) : 0;
-
-	/* caches and settings are meant to go; what ".." means, links say */
-	if (strstr(path, "..") || !view_hides(p, path) ||
-	    (n && strncmp(path, home, n) == 0 &&
-	     (!path[n] || strncmp(path + n, "/.", 2) == 0)) ||
-	    places_has(p->gate, path))
-		return false;
-	/* counted already */
-	if (p->launch.counted && place_covers(p->launch.counted, path))
-		return false;
-	for (size_t i = 0; i < p->grants.n; i++)
-		if (place_covers(path, p->grants.grant[i].path))
-			return false;
-	return true;
-}
-
-/* Note files of private places that arguments name: "/tmp/a.tgz",
-   "--out=/tmp/b". */
-static void note_named(struct prepared *p)
-{
-	const char *const *argv = p->request->argv;
-
-	for (size_t i = 1; p->own_view && argv[0] && argv[i]; i++) {
-		const char *value = strstr(argv[i], "=/");
-		const char *path = argv[i][0] == '/' ? argv[i]
-				   : value	     ? value + 1
-						     : NULL;
-
-		if (path && p->n_named < LEFT_NAMED && is_fleeting(p, path))
-			p->named[p->n_named++] = path;
-	}
-}
-
 int prepare_cwd(struct prepared *p, struct err *err)
 {
 	const char *cwd = p->request->cwd;
@@ -116,6 +78,5 @@ int prepare_cwd(struct prepared *p, struct err *err)
 	if (is_there)
 		note_hidden(p, real);
 	choose_counted(p);
-	note_named(p);
 	return 0;
 }

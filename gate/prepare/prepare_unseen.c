@@ -1,6 +1,6 @@
 #include "gate/prepare/prepare_unseen.h"
 
-#include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,37 +15,26 @@
 
 /* Files that are watched for: each costs a comparison at every look-up. */
 #define UNSEEN_MAX 16
-/* Entries of the starting folder that words are compared with. */
-#define UNSEEN_ENTRIES 4096
+/* Words of all texts that are looked at: a start waits for them. */
+#define UNSEEN_WORDS 512
 /* A larger file is no script that a person wrote. */
 #define UNSEEN_SCRIPT_BYTES (64 * 1024)
 
 struct search {
 	struct prepared *p;
-	struct strlist here; /* entries of the folder that is not seen */
-	bool is_read;	     /* .here was */
+	int here; /* the folder that is not seen; -1: none */
+	unsigned words;
 	bool has_python, lists;
 };
 
 /* ---- files ---- */
 
-static bool is_here(struct search *s, struct str path)
+static bool is_here(const struct search *s, struct str path)
 {
-	struct prepared *p = s->p;
 	struct str first = str_cut(&path, '/');
-	DIR *dir = s->is_read ? NULL : opendir(p->hidden_cwd);
-	const struct dirent *e;
+	const char *name = arena_strndup(&s->p->arena, first.p, first.n);
 
-	s->is_read = true;
-	while (dir && s->here.n < UNSEEN_ENTRIES && (e = readdir(dir)))
-		list_add(&s->here, &p->arena,
-			 arena_strdup(&p->arena, e->d_name));
-	if (dir)
-		closedir(dir);
-	for (size_t i = 0; i < s->here.n; i++)
-		if (str_is(first, s->here.item[i]))
-			return true;
-	return false;
+	return faccessat(s->here, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* Is it, or something beneath it, granted, or none of a program's business? */
@@ -78,6 +67,65 @@ static void add_name(struct prepared *p, const char *seen, const char *path)
 	p->unseen[p->n_unseen++] = (struct watch_name){seen, path, false};
 }
 
+/* ---- files that go with a private place ---- */
+
+/* Is the path one that only the program can make, and that goes with it? */
+static bool is_fleeting(const struct prepared *p, const char *path)
+{
+	const char *home = p->gate->home_path;
+	size_t n = home ? strlen(home) : 0;
+
+	/* caches and settings are meant to go; what ".." means, links say */
+	if (strstr(path, "..") || !view_hides(p, path) ||
+	    (n && strncmp(path, home, n) == 0 &&
+	     (!path[n] || strncmp(path + n, "/.", 2) == 0)) ||
+	    places_has(p->gate, path))
+		return false;
+	/* counted already */
+	if (p->launch.counted && place_covers(p->launch.counted, path))
+		return false;
+	for (size_t i = 0; i < p->grants.n; i++)
+		if (place_covers(path, p->grants.grant[i].path))
+			return false;
+	return true;
+}
+
+/* Note a file of a private place that the program is told to make. */
+static void note_fleeting(struct prepared *p, const char *path)
+{
+	for (size_t i = 0; i < p->n_named; i++)
+		if (strcmp(p->named[i], path) == 0)
+			return;
+	if (p->own_view && p->n_named < LEFT_NAMED && is_fleeting(p, path))
+		p->named[p->n_named++] = path;
+}
+
+/* "/tmp/a.tgz", "--out=/tmp/b" */
+static void note_arguments(struct prepared *p)
+{
+	const char *const *argv = p->request->argv;
+
+	for (size_t i = 1; argv[0] && argv[i]; i++) {
+		const char *value = strstr(argv[i], "=/");
+
+		if (argv[i][0] == '/')
+			note_fleeting(p, argv[i]);
+		else if (value)
+			note_fleeting(p, value + 1);
+	}
+}
+
+/* Note a name that is meant in HOME, where HOME is also where the program
+   starts. */
+static void note_home(struct prepared *p, struct str path)
+{
+	struct str first = str_cut(&path, '/');
+
+	if (p->launch.left == LEFT_IN_HOME && p->hidden_cwd)
+		list_add_new(&p->home_names, &p->arena,
+			     arena_strndup(&p->arena, first.p, first.n));
+}
+
 /* ---- words ---- */
 
 static const char *joined(struct prepared *p, const char *dir, struct str path)
@@ -93,13 +141,15 @@ static void look_up(struct search *s, const struct path_word *w)
 	const char *seen = NULL, *path;
 
 	if (w->from == PATH_FROM_CWD) {
-		if (!p->hidden_cwd || !is_here(s, w->path))
+		if (s->here < 0 || !is_here(s, w->path))
 			return;
 		seen = joined(p, p->launch.cwd, w->path);
 		path = joined(p, p->hidden_cwd, w->path);
 	} else if (w->from == PATH_FROM_ROOT) {
 		seen = path = arena_strndup(&p->arena, w->path.p, w->path.n);
+		note_fleeting(p, seen);
 	} else if (home && p->home) {
+		note_home(p, w->path);
 		seen = joined(p, p->home, w->path);
 		path = joined(p, home, w->path);
 	}
@@ -137,7 +187,8 @@ static void look_through(struct search *s, struct str text)
 {
 	struct path_word w;
 
-	while (path_word_next(&text, &w)) {
+	while (s->words < UNSEEN_WORDS && path_word_next(&text, &w)) {
+		s->words++;
 		s->has_python |= names_python(s, w.path);
 		s->lists |= w.is_pattern || is_listing(w.path);
 		look_up(s, &w);
@@ -189,11 +240,15 @@ int prepare_unseen(struct prepared *p, UNUSED struct err *err)
 {
 	const char *const *argv = p->request->argv;
 	const char *const *env = p->request->env;
-	struct search s = {.p = p};
+	AUTO(fd_closep) int here = -1;
+	struct search s = {.p = p, .here = -1};
 
+	note_arguments(p);
 	/* a trace shows them */
 	if (!p->for_start || p->request->record & GATE_RECORD_FILES)
 		return 0;
+	if (p->hidden_cwd)
+		s.here = here = fd_open(p->hidden_cwd, O_PATH | O_DIRECTORY, 0);
 	for (size_t i = 1; argv[0] && argv[i]; i++)
 		look_through(&s, str_of(argv[i]));
 	for (size_t i = 0; env && env[i]; i++)

@@ -87,6 +87,7 @@ struct prepared {
 	const char *hidden_cwd; /* asked for; .launch.cwd is a private place */
 	const char *named[LEFT_NAMED]; /* arguments: paths in private places */
 	size_t n_named;
+	struct strlist home_names; /* of HOME, that words mean there */
 	const char *counted_home;  /* private HOME, where another folder is
 				      counted first; or NULL */
 	struct watch_name *unseen; /* existing files that it may look for */

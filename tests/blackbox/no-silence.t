@@ -94,7 +94,7 @@ into_tmp --read . --exec mkdir -- mkdir "$there"
 err_like "a folder" "dropped with a private place: $there/ \(0 files\);"
 into_tmp --read . --exec ln -- ln -s /etc/passwd "$there"
 err_like "a link" "dropped with a private place: $there;"
-into_tmp --read . --exec ln -- sh -c "ln -s /etc /tmp/e; :" "/tmp/e/passwd"
+into_tmp --read . --exec ln -- sh -c 'ln -s /etc "${0%/*}"; :' "/tmp/e/passwd"
 is "by a link nothing is found" "$(<"$err")" ""
 into_tmp --read . -- cat "$PWD/a" /tmp "$HOME" /tmp/../etc/passwd
 err_unlike "nothing else that arguments name is" dropped
@@ -166,7 +166,7 @@ err_like "a call that listed it: said, with the option that shows it" \
 run_matins call idle -- "$PYTHON" "$HOME/elsewhere/server.py"
 is "a call that neither lost nor missed anything has no line" "$(<"$err")" ""
 run_matins call idle -v -- "$PYTHON" "$HOME/elsewhere/server.py"
-err_like "but with -v" 'started in a private, empty folder, because \. is not granted; to allow it: --write \.$'
+err_like "but with -v" 'started in a private, empty folder, because \. is not granted; to allow it: --read \.$'
 cat >matins.toml <<-END
 	[servers.s]
 	command = "$PYTHON"
@@ -209,14 +209,14 @@ json_is "the report has what is gone" step_results[0].run.dropped.names '["note"
 	step_results[1].run.dropped.names '["n"]' step_results[1].run.dropped.files 1
 json_is "a step with a granted folder has none" step_results[2].run.dropped absent
 json_is "a file that an argument names is told of, too" step_results[3].state ok \
-	step_results[3].run.dropped.names '["/tmp/copy"]' step_results[3].refused absent \
+	step_results[3].run.dropped.names '["/tmp/copy"]' step_results[3].refused true \
 	step_results[3].advice[0].text 'dropped with a private place: /tmp/copy; let it write into a folder that is granted'
 
 run_matins run r --only note
 out_like "the text of the report tells of it" \
 	'^  started in a private, empty folder, because \. is not granted; dropped with it: n$'
 out_like "with the line that keeps it" '^ +sandbox\.write = \["\."\]$'
-out_like "and the step is still ok" '^r: 1 ran, 3 skipped, 0 failed$'
+out_like "and the step is still ok" '^r: 1 ran, 3 skipped, 0 failed, 1 with refusals$'
 for form in --md --html; do
 	run_matins run r --only note $form
 	out_like "so does $form" 'dropped with it: n'
@@ -332,17 +332,29 @@ fi
 	step listed sh '["-c", "ls ~"]' 'sandbox.read = ["."]'
 	step dots sh '["-c", "mkdir ~/.cache; cat conf.ini"]' \
 		'sandbox = { read = ["."], exec = ["mkdir"] }'
+	step temporary sh '["-c", "echo x >/tmp/of-$$.tgz; echo y >/tmp/made.tgz"]' \
+		'sandbox.read = ["."]'
+	step start sh '["-c", "mkdir ~/backup && echo x >~/backup/x"]' 'sandbox.exec = ["mkdir"]'
+	step none ls '["-l", "nodir"]'
 	step part sh '["-c", "mkdir ~/backup && echo x >~/backup/x; cat conf.ini"]' \
 		'sandbox = { read = ["conf.ini"], exec = ["mkdir"] }'
 } >home.toml
 run_matins run -c home.toml r --json
 json_is "files made in a private HOME are told of, beside a granted folder" \
-	step_results[0].run.dropped.names "[\"$HOME/backup/\"]" step_results[0].refused absent \
+	step_results[0].run.dropped.names "[\"$HOME/backup/\"]" step_results[0].refused true \
 	step_results[0].advice[0].text '~^dropped with .*; make the folder, and let it write' \
 	step_results[0].advice[0].toml "sandbox.write = [\"$HOME/backup\"]"
-json_is "also beside a folder of which a part is granted" step_results[3].output x \
-	step_results[3].run.dropped.names "[\"$HOME/backup/\"]" \
-	step_results[3].advice[0].toml "sandbox.write = [\"$HOME/backup\"]"
+json_is "also beside a folder of which a part is granted" step_results[step_name=part].output x \
+	step_results[step_name=part].run.dropped.names "[\"$HOME/backup/\"]" \
+	step_results[step_name=part].advice[0].toml "sandbox.write = [\"$HOME/backup\"]"
+json_is "and where the program starts in HOME" \
+	step_results[step_name=start].run.dropped.names "[\"$HOME/backup/\"]" \
+	"step_results[step_name=start].advice[0].toml" "sandbox.write = [\"$HOME/backup\"]"
+json_is "a file of /tmp in the words of a shell" \
+	"step_results[step_name=temporary].run.dropped.names" '["/tmp/made.tgz"]' \
+	"step_results[step_name=temporary].advice[0].toml" ""
+json_is "who writes nothing needs no grant to write" \
+	"step_results[step_name=none].advice[0].toml" 'sandbox.read = ["."]'
 json_is "and that it was listed" step_results[1].refused true \
 	step_results[1].advice[0].text '~^listed a private, empty HOME; grant'
 json_is "but not settings and caches" step_results[2].output x step_results[2].advice absent
