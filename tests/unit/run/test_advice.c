@@ -198,8 +198,9 @@ TEST(dropped, files, are_named_with_their_folder)
 	static const char *names[] = {"b", "x\n/"};
 	static const char *const argv[] = {"cp", NULL};
 	struct gate_request request = {.program = "cp", .argv = argv};
-	struct gate_verdict v = {
-		.dropped = {.folder = "/srv/p", .names = {names, 2}, .files = 12}};
+	struct gate_verdict v = {.dropped = {.folder = "/srv/p",
+					     .names = {names, 2},
+					     .files = 12}};
 	const struct advice_known known = {.verdict = &v, .request = &request};
 	struct advice_list list = advice_find(&known, &a);
 
