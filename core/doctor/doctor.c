@@ -708,9 +708,13 @@ static void fail(struct asked *a, const struct client *c, const char *sentence,
 		said_join(&said, client_stderr(c), "; ");
 	}
 	if (!remedy.n)
-		buf_addf(&remedy, "try it by itself: matins tools -v %s%s",
-			 step->server ? "--server " : "-- PROGRAM ARGS",
-			 step->server ? step->server->name : "");
+		buf_addf(&remedy, "try it by itself: matins tools -v%s%s",
+			 step->server ? " --server " : "",
+			 step->server
+				 ? step->server->name
+				 : clean(a,
+					 str_of(advice_words(&a->plan->request,
+							     d->arena))));
 	add(d, "answer", row_name(d, a->whole, step), CHECK_FAILED,
 	    buf_cstr(&remedy), "%s%s%s", clean(a, str_of(sentence)),
 	    said.n     ? "; its stderr: "

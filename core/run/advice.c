@@ -308,7 +308,7 @@ static const char shell_marks[] = " \t\n'\"\\$`*?[]{}()<>|&;~#!";
 /* Append a word of a command line, quoted where a shell would split it. */
 static void add_word(struct buf *out, const char *s)
 {
-	if (!strpbrk(s, shell_marks)) {
+	if (*s && !strpbrk(s, shell_marks)) {
 		buf_adds(out, s);
 		return;
 	}
@@ -1034,6 +1034,8 @@ const char *advice_line(const struct advice *a, struct arena *arena)
 
 /* Longest command in a hint. */
 #define COMMAND_BYTES 60
+/* Longest word of one that is written out: a script is none to paste. */
+#define WORD_BYTES 256
 
 const char advice_download[] =
 	"npm has no network, and found no package that it needs in what it may "
@@ -1059,6 +1061,24 @@ const char *advice_command(const struct gate_request *request,
 			break;
 		}
 		buf_addf(&out, "%s%s", i ? " " : "", word);
+	}
+	return arena_strdup(arena, buf_cstr(&out));
+}
+
+const char *advice_words(const struct gate_request *request,
+			 struct arena *arena)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	buf_adds(&out, " --");
+	for (size_t i = 0; request->argv[i]; i++) {
+		if (strlen(request->argv[i]) > WORD_BYTES ||
+		    strchr(request->argv[i], '\n')) {
+			buf_adds(&out, " …");
+			break;
+		}
+		buf_addc(&out, ' ');
+		add_word(&out, request->argv[i]);
 	}
 	return arena_strdup(arena, buf_cstr(&out));
 }

@@ -79,6 +79,11 @@ const char *advice_line(const struct advice *a, struct arena *arena) MUST_USE;
 const char *advice_command(const struct gate_request *request,
 			   struct arena *arena) MUST_USE;
 
+/* Write " --" and the words of a command, quoted for a shell, up to one that is
+   a text of lines. */
+const char *advice_words(const struct gate_request *request,
+			 struct arena *arena) MUST_USE;
+
 /* The sentence that leads to a trace, which this command starts. */
 const char *advice_trace(const char *command, struct arena *arena) MUST_USE;
 

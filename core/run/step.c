@@ -7,8 +7,10 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
+#include "core/base/state_dir.h"
 #include "core/client/facts.h"
 #include "core/client/failure.h"
+#include "core/client/known_tools.h"
 #include "core/client/program.h"
 #include "core/client/said.h"
 #include "core/client/tool_check.h"
@@ -333,29 +335,46 @@ static void advise_strict(const struct step_run *s, struct advice_list *list,
 		   "strict = true");
 }
 
-/* Add a piece where the words of a named server miss the tool. */
+/* The nearest of the tools that a named server listed last; NULL: none. */
+static const char *nearest_tool(const struct step_run *s, struct arena *arena)
+{
+	const struct step *step = s->plan->step;
+	struct strlist names = {NULL, 0};
+
+	if (step->server)
+		names = known_tools(state_dir_find(arena), s->ctx->config->path,
+				    step->server_name, arena);
+	return str_nearest(str_of(step->tool), names.item, names.n);
+}
+
+/* Add a piece where the words of a server miss the tool. */
 static void advise_tools(const struct step_run *s, struct str said,
 			 struct advice_list *list, struct arena *arena)
 {
 	const struct step *step = s->plan->step;
-	const char *words;
+	const char *words, *near;
 
-	if (!step->server || s->plan->strict || !step->tool ||
+	if (s->plan->strict || !step->tool ||
 	    (s->result.reason != REASON_IS_ERROR &&
 	     s->result.reason != REASON_RPC_ERROR))
 		return;
 	said = str_first(said, SAID_BYTES);
 	words = arena_strndup(arena, said.p, said.n);
-	if (strcasestr(words, "tool") &&
-	    (s->result.reason == REASON_RPC_ERROR ||
-	     strstr(words, step->tool)) &&
-	    (strcasestr(words, "not found") || strcasestr(words, "unknown")))
-		add_advice(list, arena,
-			   arena_printf(arena,
-					"tools of this server: matins tools "
-					"-s %s",
-					step->server_name),
-			   NULL);
+	if (!strcasestr(words, "tool") ||
+	    (s->result.reason != REASON_RPC_ERROR &&
+	     !strstr(words, step->tool)) ||
+	    (!strcasestr(words, "not found") && !strcasestr(words, "unknown")))
+		return;
+	near = nearest_tool(s, arena);
+	add_advice(list, arena,
+		   arena_printf(arena,
+				"%s%s%stools of this server: matins tools%s%s",
+				near ? "did you mean " : "", near ? near : "",
+				near ? "? " : "", step->server ? " -s " : "",
+				step->server ? step->server_name
+					     : advice_words(&s->plan->request,
+							    arena)),
+		   NULL);
 }
 
 /* Print it without secrets: a program chooses the names that it asks for. */

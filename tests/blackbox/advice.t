@@ -248,6 +248,14 @@ step a-word "$tool
 args = ['server.py']
 params = { say = \"code: 'EPERM', syscall: 'open'\" }"
 is "a word of a message is no file" "$(lines)" ''
+step no-tool "$tool
+args = ['server.py', 'a b', '']
+params = { say = 'MCP error -32602: Tool t not found' }"
+json_is "an unknown tool of a command leads to its list" \
+	step_results[0].advice[0].text \
+	"tools of this server: matins tools -- $PYTHON server.py 'a b' ''"
+run_matins tools --read . -- "$PYTHON" server.py 'a b' ''
+out_like "the list that it leads to" '^t$'
 step own-code "$tool
 args = ['dist/server.py']
 params = { say = \"EROFS: read-only file system, open '$T/dist/cache'\" }

@@ -285,6 +285,13 @@ cat >deep.toml <<-END
 	tool = "echo"
 	timeout = "500ms"
 	[[routines.d.steps]]
+	name = "mute"
+	type = "mcp-client"
+	command = "sleep"
+	args = ["60", "0s"]
+	tool = "echo"
+	timeout = "500ms"
+	[[routines.d.steps]]
 	name = "reads"
 	type = "mcp-client"
 	command = "$PYTHON"
@@ -320,6 +327,8 @@ row "--deep: a server that dies at its start" answer failed \
 run_matins doctor -c deep.toml d --deep
 out_like "--deep: the line of advice that lets it start" \
 	'-> denied: read /.*/far/list, .*: sandbox.read = .*; to find .*: matins trace d reads$'
+out_like "--deep: the command of a step that says nothing" \
+	"matins tools -v -- sleep 60 0s$"
 
 # ---- what is declared, and no step uses ----
 
