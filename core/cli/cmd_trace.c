@@ -31,6 +31,7 @@
 #include "core/config/edit.h"
 #include "core/config/keys.h"
 #include "core/config/paths.h"
+#include "core/run/advice.h"
 #include "core/run/run.h"
 #include "core/secret/scrub.h"
 #include "core/toml/toml.h"
@@ -606,8 +607,10 @@ static int apply_write(struct trace *t, const char *routine, const char *step,
 	keep_allowance(t, buf_str(&text));
 	buf_addf(&diff, "--- %s\n+++ %s\n", t->config->path, t->config->path);
 	edit_diff(buf_str(&old), buf_str(&text), &diff);
-	log_note("trace: wrote %s; to run the step: matins step %s %s%s%s%s",
-		 t->config->path, routine, step,
+	log_note("trace: wrote %s; to run the step: %s%s%s%s", t->config->path,
+		 advice_about(&t->config->config, "step",
+			      arena_printf(&t->arena, "%s %s", routine, step),
+			      &t->arena),
 		 t->went_well ? ""
 			      : "; the traced run failed, so rows may be "
 				"missing: trace again when it works",

@@ -286,6 +286,7 @@ static int config_find(const struct config_options *options,
 		if (*ret_fd < 0)
 			continue;
 		file->found_in_cwd = place[i].in_cwd;
+		file->config.named = place[i].who ? file->found : NULL;
 		if (place[i].in_cwd || options->passive)
 			find_shadowed(place, file);
 		return check_regular(file, *ret_fd, err);
@@ -683,6 +684,7 @@ static int load(struct config_file *file, int fd,
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_CONFIG_BYTES);
 	const char *path = file->config.path, *dir = file->config.dir;
+	const char *named = file->config.named;
 	struct err why = ERR_INIT;
 	struct toml_value root;
 	int r;
@@ -699,6 +701,7 @@ static int load(struct config_file *file, int fd,
 			 &file->arena, &file->config, &file->findings);
 	file->config.path = path;
 	file->config.dir = dir;
+	file->config.named = named;
 	if (r < 0 && options->names_only)
 		return raise_error(file, options, err);
 	file->grants = config_grants(&file->config, &file->arena);

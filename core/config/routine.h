@@ -179,6 +179,8 @@ struct expansion {
 struct config {
 	const char *path; /* of the file; for messages */
 	const char *dir;  /* folder of the file: relative paths start here */
+	/* Absolute path by which commands name the file; NULL: they find it. */
+	const char *named;
 	struct gate_policy sandbox;
 	struct gate_leash caveats; /* .source is NULL without the table */
 	struct server *servers;

@@ -457,7 +457,7 @@ static void look_at_login(struct doctor *d, const char *name,
 			  const struct server *server, const struct url *url)
 {
 	const char *login =
-		arena_printf(d->arena, "matins auth login %s", server->name);
+		advice_about(d->config, "auth login", server->name, d->arena);
 	struct auth_status s = {0};
 	struct err err = ERR_INIT;
 	int r = read_status(d, server, url, &s, &err);
@@ -675,8 +675,11 @@ static void add_advice(struct asked *a, const struct client *c, struct buf *out)
 		.scrub = a->deep->scrub,
 		.gate = d->gate,
 		.request = &s->request,
-		.trace = routine ? arena_printf(d->arena, "matins trace %s %s",
-						routine, s->step->name)
+		.trace = routine ? advice_about(d->config, "trace",
+						arena_printf(d->arena, "%s %s",
+							     routine,
+							     s->step->name),
+						d->arena)
 				 : advice_command(&s->request, d->arena),
 	};
 	struct advice_list list = advice_find(&known, d->arena);
@@ -708,13 +711,19 @@ static void fail(struct asked *a, const struct client *c, const char *sentence,
 		said_join(&said, client_stderr(c), "; ");
 	}
 	if (!remedy.n)
-		buf_addf(&remedy, "try it by itself: matins tools -v%s%s",
-			 step->server ? " --server " : "",
-			 step->server
-				 ? step->server->name
-				 : clean(a,
-					 str_of(advice_words(&a->plan->request,
-							     d->arena))));
+		buf_addf(
+			&remedy, "try it by itself: %s",
+			step->server
+				? advice_about(d->config, "tools",
+					       arena_printf(d->arena,
+							    "-v --server %s",
+							    step->server->name),
+					       d->arena)
+				: arena_printf(
+					  d->arena, "matins tools -v%s",
+					  clean(a, str_of(advice_words(
+							   &a->plan->request,
+							   d->arena)))));
 	add(d, "answer", row_name(d, a->whole, step), CHECK_FAILED,
 	    buf_cstr(&remedy), "%s%s%s", clean(a, str_of(sentence)),
 	    said.n     ? "; its stderr: "

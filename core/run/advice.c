@@ -1083,6 +1083,28 @@ const char *advice_words(const struct gate_request *request,
 	return arena_strdup(arena, buf_cstr(&out));
 }
 
+const char *advice_about(const struct config *config, const char *verb,
+			 const char *words, struct arena *arena)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	const char *home = path_own_home(0), *file = config->named;
+	char real[PATH_MAX];
+
+	buf_addf(&out, "matins %s ", verb);
+	if (file)
+		buf_adds(&out, "-c ");
+	/* a shell expands no `~` in quotes */
+	if (file && home && realpath(home, real) && strcmp(real, "/") != 0 &&
+	    place_covers(real, file)) {
+		buf_addc(&out, '~');
+		file += strlen(real);
+	}
+	if (file)
+		add_word(&out, file);
+	buf_addf(&out, "%s%s", file ? " " : "", words);
+	return arena_strdup(arena, buf_cstr(&out));
+}
+
 const char *advice_trace(const char *command, struct arena *arena)
 {
 	return arena_printf(arena, "to find everything that it needs: %s",

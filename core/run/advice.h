@@ -16,6 +16,7 @@
 #include "core/base/arena.h"
 #include "core/base/attr.h"
 #include "core/config/routine.h"
+#include "core/config/routine.h"
 #include "core/secret/scrub.h"
 #include "gate/gate.h"
 
@@ -83,6 +84,15 @@ const char *advice_command(const struct gate_request *request,
    a text of lines. */
 const char *advice_words(const struct gate_request *request,
 			 struct arena *arena) MUST_USE;
+
+/*
+ * Write a command about a configuration, for any folder: "matins trace -c
+ * ~/x.toml r s". A file that matins finds by itself is not named.
+ *
+ * verb, words  "trace", "r s"
+ */
+const char *advice_about(const struct config *config, const char *verb,
+			 const char *words, struct arena *arena) MUST_USE;
 
 /* The sentence that leads to a trace, which this command starts. */
 const char *advice_trace(const char *command, struct arena *arena) MUST_USE;

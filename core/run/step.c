@@ -366,15 +366,21 @@ static void advise_tools(const struct step_run *s, struct str said,
 	    (!strcasestr(words, "not found") && !strcasestr(words, "unknown")))
 		return;
 	near = nearest_tool(s, arena);
-	add_advice(list, arena,
-		   arena_printf(arena,
-				"%s%s%stools of this server: matins tools%s%s",
-				near ? "did you mean " : "", near ? near : "",
-				near ? "? " : "", step->server ? " -s " : "",
-				step->server ? step->server_name
-					     : advice_words(&s->plan->request,
-							    arena)),
-		   NULL);
+	add_advice(
+		list, arena,
+		arena_printf(
+			arena, "%s%s%stools of this server: %s%s",
+			near ? "did you mean " : "", near ? near : "",
+			near ? "? " : "",
+			step->server
+				? advice_about(s->ctx->config, "tools",
+					       arena_printf(arena, "-s %s",
+							    step->server_name),
+					       arena)
+				: "matins tools",
+			step->server ? ""
+				     : advice_words(&s->plan->request, arena)),
+		NULL);
 }
 
 /* Print it without secrets: a program chooses the names that it asks for. */
@@ -425,8 +431,11 @@ static void advise(struct step_run *s, struct str err_tail,
 		.scrub = s->scrub,
 		.gate = s->ctx->gate,
 		.request = &request,
-		.trace = arena_printf(&s->arena, "matins trace %s %s",
-				      s->ctx->routine, s->result.name),
+		.trace = advice_about(s->ctx->config, "trace",
+				      arena_printf(&s->arena, "%s %s",
+						   s->ctx->routine,
+						   s->result.name),
+				      &s->arena),
 	};
 	struct advice_list list = {.item = NULL};
 	struct report_advice *all;

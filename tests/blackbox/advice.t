@@ -38,7 +38,7 @@ follow() {
 	advised=$(lines)
 	is "$name: the advice" "$advised" "$3"
 	json_is "$name: the last piece finds the rest" \
-		step_results[0].advice[-1].text "~matins trace r $name" \
+		step_results[0].advice[-1].text "~matins trace -c [^ ]*.toml r $name" \
 		step_results[0].advice[-1].toml ''
 	while read -r line; do
 		keys=$(grep -v "^${line%% *} " <<<"$keys")
@@ -282,7 +282,7 @@ exit 2''']"
 json_is "the first line and the last ones stay" \
 	step_results[0].said "$cut"$'\nline 3\nline 4\nline 5'
 json_is "a file that could not be made: a trace is offered" \
-	step_results[0].advice[0].text '~matins trace r cut-off'
+	step_results[0].advice[0].text '~matins trace -c [^ ]*.toml r cut-off'
 follow cd "$script
 command = 'sh'
 args = ['-c', 'cd $T/elsewhere && echo there']" \
@@ -294,13 +294,13 @@ tool = 't'"
 json_is "a server that dies at its start: why" step_results[0].said \
 	"~No module named 'matins_no_such_module'"
 json_is "a server that dies at its start: a trace is offered" \
-	step_results[0].advice[0].text '~matins trace r dies'
+	step_results[0].advice[0].text '~matins trace -c [^ ]*.toml r dies'
 for format in "" --md --html; do
 	run_matins run -q -c dies.toml r ${format:+"$format"}
 	out_like "a server that dies at its start: why, in ${format:-text}" \
 		'No module named .*matins_no_such_module'
 	out_like "a server that dies at its start: a trace, in ${format:-text}" \
-		'matins trace r dies'
+		'matins trace -c [^ ]*.toml r dies'
 done
 
 step noisy "$script
@@ -314,5 +314,52 @@ json_is "the place of a log that is gone is not the last line" \
 	step_results[0].said $'npm error code ENOENT\nnpm error the cause'
 run_matins run -c noisy.toml r --json --view golden
 is "golden views have neither" "$(grep -cE '"said"|"advice"' "$out")" 0
+
+# ---- commands find the configuration from any folder ----
+
+mkdir -p "$HOME/mem" "$T/it's" "$T/config/matins"
+echo x >"$T/asked"
+cat >"$HOME/mem/matins.toml" <<-END
+	[[routines.r.steps]]
+	name = "s"
+	type = "script"
+	command = "sh"
+	args = ["-c", "cat $T/asked"]
+	[servers.gone]
+	command = "false"
+	[[routines.gone.steps]]
+	name = "s"
+	type = "mcp-client"
+	server = "gone"
+	tool = "t"
+END
+cp "$HOME/mem/matins.toml" "$T/it's/m.toml"
+cp "$HOME/mem/matins.toml" "$T/config/matins/config.toml"
+
+# leads NAME: the command of the last report works in another folder
+leads() {
+	local line
+
+	line=$(sed -n 's/.*everything that it needs: matins //p' "$out")
+	like "$1" "$line" "$2"
+	cd / || exit
+	eval "run_matins $line"
+	out_like "$1: pasted elsewhere, it finds the step" "\"$T/asked\""
+	cd "$T" || exit
+}
+
+cd "$T" || exit
+run_matins run -c home/mem/matins.toml r
+leads "a file of -c" '^trace -c ~/mem/matins.toml r s$'
+run_matins run -c "it's/m.toml" r
+leads "a file whose name a shell would split" "^trace -c '/.*/it'[^ ]*s/m.toml' r s\$"
+MATINS_CONFIG=$HOME/mem/matins.toml run_matins run r
+leads "a file of \$MATINS_CONFIG" '^trace -c ~/mem/matins.toml r s$'
+run_matins run r
+leads "its twin, a file that matins finds" '^trace r s$'
+run_matins doctor -c home/mem/matins.toml gone --deep
+out_like "doctor names the file" ': matins (trace|tools) -c ~/mem/matins.toml '
+run_matins trace -c home/mem/matins.toml r s --apply
+err_like "a trace names it" ': matins step -c ~/mem/matins.toml r s$'
 
 done_testing

@@ -326,7 +326,7 @@ row "--deep: a server that dies at its start" answer failed \
 	'd/reads: .*status 1 .*; its stderr: FileNotFoundError: .*/far/list'
 run_matins doctor -c deep.toml d --deep
 out_like "--deep: the line of advice that lets it start" \
-	'-> denied: read /.*/far/list, .*: sandbox.read = .*; to find .*: matins trace d reads$'
+	'-> denied: read /.*/far/list, .*: sandbox.read = .*; to find .*: matins trace -c [^ ]*/deep.toml d reads$'
 out_like "--deep: the command of a step that says nothing" \
 	"matins tools -v -- sleep 60 0s$"
 

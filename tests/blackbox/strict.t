@@ -64,14 +64,14 @@ step misspelt ad '{}'
 step failing failing '{}'
 run_r
 json_is "without strict: an unknown tool leads to the list" \
-	step_results[0].advice[0].text 'tools of this server: matins tools -s s' \
+	step_results[0].advice[0].text '~tools of this server: matins tools -c [^ ]+ -s s' \
 	step_results[0].advice[0].toml ''
 json_is "a tool that fails does not" step_results[1].advice absent
 run_matins tools -c k.toml -s s
 run_r
 json_is "the nearest of a list that was seen is named" \
 	step_results[0].advice[0].text \
-	'did you mean add? tools of this server: matins tools -s s'
+	'~^did you mean add[?] tools of this server: matins tools -c [^ ]+ -s s$'
 
 server
 step good add "$GOOD" 'strict = true'
