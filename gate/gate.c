@@ -513,12 +513,15 @@ static void say_start(const struct gate *gate, const struct prepared *p)
 	const struct gate_request *r = p->request;
 
 	say_capped(&gate->config, p);
-	/* a grant of "/" is nobody's wish */
+	/* a grant of "/" is nobody's wish, nor are words in a name */
 	if (p->hidden_cwd && r->cwd_said)
 		log_note("started in a private, empty folder, because %s is "
 			 "not granted: --write %s",
 			 r->cwd_said,
-			 strcmp(p->hidden_cwd, "/") ? r->cwd_said : "FOLDER");
+			 strcmp(p->hidden_cwd, "/") != 0 &&
+					 place_can_be_pasted(r->cwd_said)
+				 ? r->cwd_said
+				 : "FOLDER");
 }
 
 static int spawn(struct gate *gate, const struct gate_request *request,

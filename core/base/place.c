@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/base/buf.h"
+#include "core/base/log.h"
 
 /* Links that the kernel follows on one way (MAXSYMLINKS). */
 #define LINKS_MAX 40
@@ -154,4 +155,13 @@ const char *place_beneath(const struct strlist *rows, const char *path)
 		if (place_covers(path, rows->item[i]))
 			return rows->item[i];
 	return NULL;
+}
+
+bool place_can_be_pasted(const char *path)
+{
+	AUTO(buf_release) struct buf shown = BUF_INIT(BUF_UNBOUNDED);
+
+	log_visible(&shown, str_of(path), false);
+	return !path[strcspn(path, " \t\"'\\`$;|&<>*?[{")] &&
+	       strcmp(buf_cstr(&shown), path) == 0;
 }

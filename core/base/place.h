@@ -39,4 +39,11 @@ const char *place_around(const struct strlist *rows, const char *path) MUST_USE;
 const char *place_beneath(const struct strlist *rows, const char *path)
 	MUST_USE;
 
+/*
+ * Can the path stand in a line that a person pastes, between quotes of TOML or
+ * as a word of a shell? Other programs and users choose names, too: one with a
+ * quote, a blank, a control character or "${" would say more than the path.
+ */
+bool place_can_be_pasted(const char *path) MUST_USE;
+
 #endif

@@ -11,6 +11,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/fd.h"
+#include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/place.h"
 #include "core/base/sha256.h"
@@ -712,6 +713,17 @@ static bool may_hang(struct gate *g)
 	return g->hang == GATE_HANG_MAY;
 }
 
+/* Names that others chose stand in messages: one stays one line. */
+static void make_visible(struct err *err)
+{
+	AUTO(buf_release) struct buf shown = BUF_INIT(BUF_UNBOUNDED);
+	struct err raw = *err;
+
+	log_visible(&shown, str_of(raw.msg), false);
+	(void)!err_set(err, raw.kind, "%s", buf_cstr(&shown));
+	err->sys = raw.sys;
+}
+
 int prepare_by(struct gate *gate, const struct gate_request *request,
 	       bool for_start, uint64_t until_ns, struct prepared *p,
 	       struct err *err)
@@ -723,6 +735,8 @@ int prepare_by(struct gate *gate, const struct gate_request *request,
 		int left, r = prepare(gate, request, for_start, p, err);
 
 		left = process_left_ms(until_ns);
+		if (r < 0 && (err->kind != ERR_DEADLINE || !left))
+			make_visible(err);
 		if (r == 0 || err->kind != ERR_DEADLINE || !left)
 			return r;
 		prepared_release(p);

@@ -110,11 +110,27 @@ static bool stays_inside(const struct prepared *p, const struct origin *o,
 		 place_beneath(&p->gate->homes, l->folder));
 }
 
+/* The line that grants the path; "" where a person is not to paste it: it would
+   open keys, or other words stand in it than the path. */
+static const char *line_for(struct prepared *p, const struct origin *o,
+			    const char *path)
+{
+	static const char *const keys[] = {"write", "exec"};
+	const char *key = "read";
+
+	if (is_precious(p, path) || !place_can_be_pasted(path))
+		return "";
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		if (strcmp(o->name, keys[i]) == 0)
+			key = keys[i];
+	return arena_printf(&p->arena, ": sandbox.%s = [\"%s\"]", key, path);
+}
+
 /*
- * Links of other users lead nowhere. A link of the user's own may have been
- * left by a program in a folder that it could write: it may lead further
- * beneath its own folder, and where a person named the path, to anything but
- * HOME and keys.
+ * Links of other users lead nowhere, and no line grants what they chose. A link
+ * of the user's own may have been left by a program in a folder that it could
+ * write: it may lead further beneath its own folder, and where a person named
+ * the path, to anything but HOME and keys.
  */
 static int judge_links(struct prepared *p, const struct origin *o,
 		       const char *path, const struct walk *w, struct err *err)
@@ -122,9 +138,10 @@ static int judge_links(struct prepared *p, const struct origin *o,
 	for (size_t i = 0; i < w->n_links; i++) {
 		const struct walk_link *l = &w->link[i];
 		bool is_itself = strcmp(path, l->at) == 0;
-		const char *why, *line = "";
+		bool is_ours = resolve_is_trusted(l->st.st_uid);
+		const char *why;
 
-		if (!resolve_is_trusted(l->st.st_uid))
+		if (!is_ours)
 			why = "the link belongs to another user";
 		else if (is_trusted_link(l) || is_meant(p, o, path))
 			continue;
@@ -137,19 +154,13 @@ static int judge_links(struct prepared *p, const struct origin *o,
 		else
 			why = "a link that leads out of its folder and of what "
 			      "is granted";
-		/* no line opens keys by being pasted */
-		if (!is_precious(p, w->path))
-			line = arena_printf(
-				&p->arena, ": sandbox.%s = [\"%s\"]",
-				strcmp(o->name, "write") == 0 ? "write"
-							      : "read",
-				w->path);
 		return err_set(err, ERR_POLICY,
 			       "%s: %s leads to %s%s%s: %s; if that is meant, "
 			       "name %s itself%s",
 			       o->name, path, w->path,
 			       is_itself ? "" : " by the link ",
-			       is_itself ? "" : l->at, why, w->path, line);
+			       is_itself ? "" : l->at, why, w->path,
+			       is_ours ? line_for(p, o, w->path) : "");
 	}
 	return 0;
 }

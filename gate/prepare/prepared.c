@@ -4,16 +4,19 @@
 #include <stdlib.h>
 
 #include "core/base/fd.h"
+#include "core/base/log.h"
 #include "core/base/place.h"
 
 void prepared_cap(struct prepared *p, const char *fmt, ...)
 {
+	AUTO(buf_release) struct buf shown = BUF_INIT(BUF_UNBOUNDED);
 	va_list ap;
 
 	va_start(ap, fmt);
-	list_add(&p->policy.capped, &p->arena,
-		 arena_vprintf(&p->arena, fmt, ap));
+	log_visible(&shown, str_of(arena_vprintf(&p->arena, fmt, ap)), false);
 	va_end(ap);
+	list_add(&p->policy.capped, &p->arena,
+		 arena_strdup(&p->arena, buf_cstr(&shown)));
 }
 
 /* Does a row cover the path, and not `beside`, where that is a path? */

@@ -26,10 +26,12 @@ refused() {
 
 # For each way to name node_modules: a link to HOME, and honest ones.
 exec_folders() {
-	local way
+	local way key
 
 	for way in "--preset npm" "--exec ./node_modules" \
 		"--exec ./node_modules --isolate off"; do
+		key=exec
+		[[ $way != --preset* ]] || key=read
 		world
 		gate --preset npm --write . -- \
 			sh -c "ln -s $W/home node_modules" 2>/dev/null
@@ -44,7 +46,7 @@ exec_folders() {
 		# shellcheck disable=SC2086
 		gate $way -- sh -c "read -r x <$W/data/file; echo \$x"
 		refused "$way: a link out of the project" \
-			"leads out of its folder.*name $W/data itself: sandbox.read"
+			"leads out of its folder.*name $W/data itself: sandbox.$key = "
 		ln -sfn store node_modules
 		[[ $who == root ]] || as_user true
 		# shellcheck disable=SC2086
@@ -65,6 +67,42 @@ exec_folders() {
 	exit_is "$who: may be led to" 0
 	gate --exec /bin -- /bin/sh -c 'basename /x/ran'
 	out_is "$who: the system's own links are followed" ran
+	cd "$T" || exit
+}
+
+# A program chooses the name of the folder that its link leads to: such a name
+# is no line to paste, and its control characters end none.
+hostile_targets() {
+	local name
+
+	world
+	for name in $'z"]\nsandbox.net = "all"\nsandbox.q = ["' 'a"b' 'a\b' \
+		"\${X}" $'a\eb' $'a\xe2\x80\xaeb'; do
+		mkdir -p "$W/$name"
+		ln -sfn "$W/$name" bin3
+		[[ $who == root ]] || as_user true
+		gate --exec ./bin3 -- true
+		refused "a link to ${name@Q}" 'leads out of its folder'
+		err_unlike "$who: it is no line to paste" 'sandbox\.exec'
+		err_unlike "$who: nor ends one" '^sandbox|\| sandbox|'$'\e|\xe2\x80\xae'
+	done
+	cat >matins.toml <<-'END'
+		[[routines.r.steps]]
+		name = "s"
+		type = "script"
+		command = "true"
+		sandbox = { exec = ["./bin3"] }
+	END
+	ln -sfn "$W"/z* bin3
+	[[ $who == root ]] || as_user true
+	if [[ $who == root || $(id -u) -ne 0 ]]; then
+		run_matins run -c matins.toml r
+	else
+		as_user run_matins run -c matins.toml r
+	fi
+	out_like "$who: the report shows the bytes of the name" \
+		'z"\]\\x0asandbox\.net = "all"\\x0a'
+	out_unlike "$who: none of its lines is another program's" '^ *sandbox'
 	cd "$T" || exit
 }
 
@@ -168,6 +206,7 @@ others_links() {
 	chown -h nobody "$other/link"
 	gate --read "$other/link" -- true
 	refused "a link of another user's" 'belongs to another user'
+	err_unlike "$who: no line grants what that user chose" 'sandbox\.read'
 	chown -h root "$other/link"
 	gate --read "$other/link" -- sh -c "read -r x <$other/link/file; echo \$x"
 	out_is "$who: one of root's" data
@@ -386,6 +425,7 @@ both_users projects
 both_users packages
 both_users others_projects
 both_users exec_folders
+both_users hostile_targets
 both_users leashed
 both_users named_links
 both_users others_links

@@ -46,3 +46,23 @@ TEST(covers, whole_parts, and_the_root_covers_all)
 	assert_false(place_covers("/a", "/ab"));
 	assert_false(place_covers("/a/b", "/a"));
 }
+
+TEST(lines, to_paste, hold_no_more_than_the_path)
+{
+	static const char *const plain[] = {"/", "/srv/a-b_c.d/@2:x,y+z~=%",
+					    "~/notes", "/srv/m\xc3\xbcll"};
+	static const char *const others[] = {
+		"/a\"b",    "/a\\b",	      "/a'b",	"/a\nb",
+		"/a\tb",    "/a\x7f",	      "/a b",	"/${HOME}",
+		"/$(id)",   "/`id`",	      "/a;id",	"/a&id",
+		"/a|id",    "/a>b",	      "/a<b",	"/*",
+		"/?",	    "/[a]",	      "/{a,b}", "/a\xffz",
+		"/a\x1b[m", "/\xe2\x80\xae/a"};
+
+	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
+		if (!place_can_be_pasted(plain[i]))
+			fail_msg("\"%s\" is plain", plain[i]);
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		if (place_can_be_pasted(others[i]))
+			fail_msg("\"%s\" is more than a path", others[i]);
+}
