@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/place.h"
-#include "gate/needs/private_files.h"
+#include "gate/prepare/private_files.h"
 #include "gate/policy/allow.h"
 #include "gate/policy/closed.h"
 #include "gate/prepare/state.h"

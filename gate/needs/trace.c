@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "gate/needs/private_files.h"
+#include "gate/prepare/private_files.h"
 #include "gate/path/resolve.h"
 #include "core/base/place.h"
 #include "gate/policy/allow.h"

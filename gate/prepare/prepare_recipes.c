@@ -11,6 +11,7 @@
 #include "gate/policy/allow.h"
 #include "gate/policy/recipes.h"
 #include "gate/policy/shell_words.h"
+#include "gate/prepare/private_files.h"
 #include "gate/prepare/state.h"
 
 /* ---- what was started ---- */
@@ -394,27 +395,60 @@ static const char *expand(struct prepared *p, const struct recipe *r,
 
 /* ---- folders that files .pth name ---- */
 
-/* Lines that are looked at, of all such files of a folder. */
+/* Bounds of a folder: such files, their lines, entries of what they name. */
+#define PTH_FILES 64
 #define PTH_LINES 64
+#define PTH_ENTRIES 40000
+
+/* How many may still be looked at. */
+struct pth {
+	size_t files, lines, entries;
+};
 
 /* Files of projects from which packages are installed. */
 static const char sources[] = "pyproject.toml setup.py setup.cfg";
 
+/* Name what makes a folder one to be granted by a person only; NULL: nothing.
+ */
+static const char *private_part(struct prepared *p, const char *dir,
+				size_t *entries)
+{
+	struct strlist keys;
+
+	find_project_keys(dir, entries, &p->arena, &keys);
+	if (keys.n)
+		return keys.item[0];
+	if (folder_holds_private(dir, NULL, entries))
+		return *entries ? "a file that only you may read (mode 0600)"
+				: "more files than are looked at";
+	return NULL;
+}
+
 /* Add a folder of the user's own project. */
-static void add_sources(struct prepared *p, const char *path,
+static void add_sources(struct prepared *p, const char *path, struct pth *left,
 			struct strlist *list)
 {
+	const char *part;
 	struct walk w = WALK_INIT;
 
 	if (path[0] != '/' || walk_open(path, &p->arena, &w) < 0)
 		return;
 	walk_release(&w);
-	if (w.path && !foreign_link(p, &w) && is_of_user(w.path) &&
-	    !holds_keys(p, w.path) && find_project(p, sources, w.path).marker)
-		list_add_new(list, &p->arena, w.path);
+	if (!w.path || !S_ISDIR(w.st.st_mode) || list_has(list, w.path) ||
+	    foreign_link(p, &w) || !is_of_user(w.path) ||
+	    holds_keys(p, w.path) || !find_project(p, sources, w.path).marker)
+		return;
+	part = private_part(p, w.path, &left->entries);
+	if (!part)
+		list_add(list, &p->arena, w.path);
+	else
+		prepared_cap(p,
+			     "folder \"%s\" of a file .pth: not readable, it "
+			     "holds %s; if it is meant, add it to `read`",
+			     w.path, part);
 }
 
-static void read_pth(struct prepared *p, const char *path, size_t *lines,
+static void read_pth(struct prepared *p, const char *path, struct pth *left,
 		     struct strlist *list)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(SCRIPT_BYTES);
@@ -425,10 +459,12 @@ static void read_pth(struct prepared *p, const char *path, size_t *lines,
 	    fd_read_regular(path, &text, ERR_IGNORED) < 0)
 		return;
 	rest = buf_str(&text);
-	while (rest.n && (*lines)++ < PTH_LINES) {
+	while (rest.n && left->lines) {
 		struct str line = str_trim(str_cut(&rest, '\n'));
 
-		add_sources(p, arena_strndup(&p->arena, line.p, line.n), list);
+		left->lines--;
+		add_sources(p, arena_strndup(&p->arena, line.p, line.n), left,
+			    list);
 	}
 }
 
@@ -441,14 +477,16 @@ static void add_pth(struct prepared *p, const char *folder, bool is_home,
 			       : str_starts(str_of(folder), "/usr/");
 	DIR *dir = is_none ? NULL : opendir(folder);
 	struct dirent *e;
-	size_t lines = 0;
+	struct pth left = {PTH_FILES, PTH_LINES, PTH_ENTRIES};
 
-	while (dir && (e = readdir(dir)))
-		if (str_ends(str_of(e->d_name), ".pth"))
+	while (dir && left.files && left.lines && (e = readdir(dir)))
+		if (str_ends(str_of(e->d_name), ".pth")) {
+			left.files--;
 			read_pth(p,
 				 arena_printf(&p->arena, "%s/%s", folder,
 					      e->d_name),
-				 &lines, list);
+				 &left, list);
+		}
 	if (dir)
 		closedir(dir);
 }

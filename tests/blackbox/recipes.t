@@ -517,6 +517,41 @@ editable() {
 		HOME=$W/home gate -- home/env/bin/python -c 'import tasks'
 		isnt "$who: no project of a package: ${folder#"$W"}" "$status" 0
 	done
+	mkdir -p "$W/home/other"
+	touch "$W/home/other/setup.py"
+	echo x.pth-secret >"$W/home/other/.env"
+	cp "$W/home/other/.env" "$W/home/other/server.pem"
+	cp -r "$W/home/tasks/src/tasks" "$W/home/other/"
+	chmod 600 "$W/home/other/server.pem"
+	for folder in .env server.pem setup.py ''; do
+		echo "$W/home/other/$folder" >"$site/t.pth"
+		hand_over
+		HOME=$W/home gate -- home/env/bin/python -c \
+			"print(open('$W/home/other/${folder:-.env}').read(), 'read')"
+		out_unlike "$who: no file of a project: other/$folder" read
+	done
+	err_like "$who: nor a folder with keys, which is said" \
+		"$W/home/other\" of a file .pth: not readable, it holds .*/(.env|server.pem); if"
+	mv "$W/home/other/.env" "$W/home/other/server.pem" "$W/home/"
+	echo mine >"$W/home/other/own"
+	chmod 600 "$W/home/other/own"
+	hand_over
+	HOME=$W/home gate -- home/env/bin/python -c 'import tasks'
+	isnt "$who: nor one with a file that only its user may read" "$status" 0
+	rm "$W/home/other/own"
+	HOME=$W/home gate -- home/env/bin/python -c 'import tasks'
+	out_is "$who: it is one without these" 'from the sources'
+	for n in {1..70}; do
+		mkdir -p "$W/home/many/$n"
+		touch "$W/home/many/$n/setup.py"
+		echo "$W/home/many/$n" >"$site/$n.pth"
+	done
+	hand_over
+	HOME=$W/home gate -- home/env/bin/python -c "import os
+print(sum(os.path.exists(f'$W/home/many/{n}/setup.py') for n in range(71)))"
+	ok "$who: their number is bounded" test "$(<"$out")" -ge 60 -a \
+		"$(<"$out")" -le 64
+	rm "$site"/[0-9]*.pth
 	ln -s "$W/home/.ssh" "$W/home/tasks/keys"
 	echo "$W/home/tasks/keys/src" >"$site/t.pth"
 	[[ $who == root ]] || as_user true

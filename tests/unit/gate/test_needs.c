@@ -22,7 +22,7 @@
 
 #include "core/base/fd.h"
 #include "core/base/place.h"
-#include "gate/needs/private_files.h"
+#include "gate/prepare/private_files.h"
 #include "gate/policy/allow.h"
 #include "gate/policy/closed.h"
 #include "gate/path/resolve.h"

@@ -1,9 +1,9 @@
 /*
- * Files that a trace leaves shut wherever they lie: those that only their user
- * may read, and files of keys that projects have.
+ * Files that nothing opens by itself wherever they lie: those that only their
+ * user may read, and files of keys that projects have.
  */
-#ifndef GATE_NEEDS_PRIVATE_FILES_H
-#define GATE_NEEDS_PRIVATE_FILES_H
+#ifndef GATE_PREPARE_PRIVATE_FILES_H
+#define GATE_PREPARE_PRIVATE_FILES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "gate/needs/private_files.h"
+#include "gate/prepare/private_files.h"
 
 #include <dirent.h>
 #include <fcntl.h>
