@@ -32,6 +32,7 @@ struct finder {
 	struct strlist brought; /* interpreters that come with scripts */
 	struct strlist with_private, no_private; /* folders looked through */
 	struct strlist looked_up; /* files that a plain view would hide */
+	size_t n_looked_up;	  /* rows of these */
 	struct gate_needs *out;
 	size_t fold_at; /* rows at which folders are taken for files next */
 };
@@ -581,6 +582,11 @@ static void find_read(struct finder *f, const struct gate_record *r)
 
 /* ---- files that were looked up ---- */
 
+#define LOOKED_UP_MAX 64
+static const char more_looked_up[] =
+	"one of more files than a trace takes rows of; grant their folder if "
+	"the program needs them";
+
 /* The folder of the start, HOME, and those above them; settings in HOME: every
    program asks for these, and it means nothing. */
 static bool is_usual(const struct finder *f, const char *path)
@@ -639,14 +645,19 @@ static bool is_above(const struct finder *f, const char *path)
 	return false;
 }
 
+/* Behind the bound one more row says so, in a comment. */
 static void add_looked_up(struct finder *f, const struct gate_record *r)
 {
-	const struct gate_need *row = find_need(f, "read", r->path);
+	struct gate_need *row = find_need(f, "read", r->path);
 
-	if (!list_has(&f->looked_up, r->path) ||
-	    (row ? !row->is_looked_up : is_above(f, r->path)))
+	if (row && row->is_looked_up)
+		row->count += r->count;
+	if (row || f->n_looked_up > LOOKED_UP_MAX ||
+	    !list_has(&f->looked_up, r->path) || is_above(f, r->path))
 		return;
-	add_need(f, "read", r->path, r, NULL)->is_looked_up = true;
+	add_need(f, "read", r->path, r,
+		 ++f->n_looked_up > LOOKED_UP_MAX ? more_looked_up : NULL)
+		->is_looked_up = true;
 }
 
 /* ---- records ---- */

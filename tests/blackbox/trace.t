@@ -237,6 +237,19 @@ bounds() {
 	out_like "$who: /etc is too wide a row" '^	# "/etc",.*too wide'
 	out_unlike "$who: in no row" '^	"/(etc)?",'
 
+	mkdir -p "$W/asked"
+	(cd "$W/asked" && touch file{1..70})
+	[[ $who == root ]] || as_user true
+	trace -- /usr/bin/python3 -c "
+import os
+for n in range(1, 71):
+    os.stat(f'$W/asked/file{n}')"
+	is "$who: rows of files that were looked up are bounded" \
+		"$(grep -c '^	".*/asked/file.*looked up only' "$out")" 64
+	is "$who: which one comment says" "$(grep -c \
+		'^	# ".*/asked/file.*looked up only; not granted: .*grant their folder' \
+		"$out")" 1
+
 	mkdir -p "$W/outside" "$W/inside"
 	[[ $who == root ]] || as_user true
 	cd "$W/inside" || exit 1
