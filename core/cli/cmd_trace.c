@@ -91,9 +91,7 @@ struct trace {
 /* Append a text to a comment, which control characters must not end. */
 static void add_plain(struct buf *out, const char *s)
 {
-	for (; *s; s++)
-		buf_addc(out,
-			 (unsigned char)*s < 0x20 || *s == 0x7f ? '?' : *s);
+	log_visible(out, str_of(s), false);
 }
 
 /* Walk the needs of a key: the one behind `n`, the first one behind NULL. */
@@ -108,8 +106,14 @@ static const struct gate_need *next_need(const struct trace *t, const char *key,
 
 static void add_row(struct buf *out, const struct gate_need *n)
 {
+	AUTO(buf_release) struct buf value = BUF_INIT(BUF_UNBOUNDED);
+
+	edit_add_string(&value, n->value);
 	buf_adds(out, n->why_not ? "\t# " : "\t");
-	edit_add_string(out, n->value);
+	if (n->why_not)
+		add_plain(out, buf_cstr(&value));
+	else
+		buf_add_str(out, buf_str(&value));
 	buf_adds(out, ", # ");
 	add_plain(out, n->program ? n->program : "?");
 	buf_addf(out, ", %" PRIu64 " time%s%s", n->count,
@@ -226,10 +230,13 @@ static void add_toml(struct trace *t, const char *table, struct buf *out)
 		buf_adds(out, "# incomplete: the traced run failed, so the "
 			      "needs behind that are missing\n");
 	for (size_t i = 0; i < t->needs.n; i++) {
+		AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+
 		if (!t->needs.need[i].was_refused)
 			continue;
+		add_refused(&line, &t->needs.need[i]);
 		buf_adds(out, "# incomplete: ");
-		add_refused(out, &t->needs.need[i]);
+		add_plain(out, buf_cstr(&line));
 		buf_addc(out, '\n');
 	}
 	if (t->dropped)

@@ -226,6 +226,13 @@ bounds() {
 			ok "$who: new files are made in the project" \
 				test -s "$home/proj/new"
 	done
+	echo private >"$home/app/deep/s"$'\xe2\x80\xaea'
+	chmod 600 "$home/app/deep/s"*a
+	[[ $who == root ]] || as_user true
+	HOME=$home trace -- bash -c "cat $home/app/deep/s"$'\xe2\x80\xaea'
+	out_like "$who: a comment shows what turns the direction of text" \
+		'^	# ".*/deep/s\\u\{202E\}a", # cat.*not granted'
+	out_unlike "$who: and does not turn it" $'\xe2\x80\xae'
 	HOME=$home trace --read "$home/app/deep/state" --read .env -- \
 		bash -c "cat $home/app/deep/state .env"
 	file_has "$who: it is read when it is named" "$err" private
