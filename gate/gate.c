@@ -343,7 +343,7 @@ static void add_forwards(const struct prepared *p, struct gate_child *c)
 
 		if (e->kind == ENDPOINT_FORWARD)
 			s->forward[s->n_forwards++] = (struct sockets_forward){
-				e->address, e->port, false};
+				.address = e->address, .port = e->port};
 	}
 }
 
@@ -849,6 +849,7 @@ int gate_child_wait(struct gate_child *c, struct gate_verdict *ret)
 		c->ended = true;
 		c->run.init.pid = 0;
 		proxy_stop(&c->proxy);
+		denials_add_missed(&c->denials);
 		add_refused(c);
 		add_down(c);
 		name_connections(c);

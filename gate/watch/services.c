@@ -53,6 +53,29 @@ enum services_answer services_row(struct str row, const struct address *a,
 		       : SERVICE_IS_DOWN;
 }
 
+void services_note(struct services *s, struct arena *arena,
+		   const struct address *a, uint16_t port, const char *program)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		struct service *x = &s->row[i];
+
+		if (x->port == port && address_same_peer(&x->address, a) &&
+		    strcmp(x->program, program) == 0) {
+			x->count++;
+			return;
+		}
+	}
+	if (s->n == SERVICES_MAX)
+		return;
+	s->row = arena_grow(arena, s->row, s->n, sizeof(*s->row));
+	s->row[s->n++] = (struct service){
+		.address = *a,
+		.port = port,
+		.program = arena_strdup(arena, program),
+		.count = 1,
+	};
+}
+
 /* Rows of a table that listen, as they were read last. */
 struct services_table {
 	const char *path;

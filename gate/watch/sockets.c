@@ -29,7 +29,6 @@
 #include "core/base/kernel.h"
 #include "core/base/mem.h"
 #include "gate/build/seccomp.h"
-#include "gate/policy/endpoint.h"
 #include "gate/watch/services.h"
 #include "gate/watch/task.h"
 
@@ -605,26 +604,21 @@ static struct sockets_forward *find_forward(const struct sockets *s,
 	return NULL;
 }
 
+/* Time for which a look-up is good: a program that asks again and again would
+   hold the others up. */
+#define LOOK_NS NS_PER_S
+
 /* Would it find nobody behind the row, who is known to the kernel? */
 static bool is_down(struct sockets_forward *f)
 {
-	f->is_down = services_find(&f->address, f->port, now_ns()) ==
-		     SERVICE_IS_DOWN;
+	uint64_t now = now_ns();
+
+	if (now >= f->look_ns) {
+		f->is_down = services_find(&f->address, f->port, now) ==
+			     SERVICE_IS_DOWN;
+		f->look_ns = now + LOOK_NS;
+	}
 	return f->is_down;
-}
-
-static void name_service(struct call *c, const struct address *a, uint16_t port)
-{
-	struct address inner, at = address_inner(a, &inner) ? inner : *a;
-	struct endpoint_target t;
-
-	if (services_find(a, port, now_ns()) != SERVICE_IS_UP ||
-	    endpoint_target_bytes(at.bytes, at.is_v6, port, &t) < 0)
-		return;
-	endpoint_target_text(&t, c->answer->refused);
-	c->answer->why = "a service of this machine that no row of net names";
-	c->answer->key = "net";
-	c->answer->row = c->answer->refused;
 }
 
 /* Was it refused, be it behind the back of a socket that does not wait? */
@@ -656,8 +650,10 @@ static int connect_inet(const struct sockets *s, struct call *c,
 	if (f && is_down(f))
 		return ECONNREFUSED;
 	r = connect_now(s, c, ret_blocks);
-	if (!f && is_refused(c, r))
-		name_service(c, &a, port);
+	if (!f && is_refused(c, r)) {
+		c->answer->missed = a;
+		c->answer->missed_port = port;
+	}
 	return r;
 }
 
@@ -793,6 +789,7 @@ static void carry_out(struct sockets *s, int listener,
 	ret->refused[0] = '\0';
 	ret->why = NULL;
 	ret->key = ret->row = NULL;
+	ret->missed_port = 0;
 	ret->error = take_socket(&c);
 	if (ret->error == 0)
 		ret->error = req->data.nr == SYS_connect

@@ -15,8 +15,10 @@
  * would is tried again later, and its task waits meanwhile.
  *
  * In a network of the tree's own its loopback is not the machine's. A service
- * of the machine that a row forwards to and that is down is refused as outside,
- * and one that is up and was missed in there is named.
+ * of the machine that a row forwards to and that is down is refused as outside.
+ * Where nobody listened in there, the place is handed on, to be looked up
+ * later: how long an answer takes tells nothing of services that are not
+ * granted.
  */
 #ifndef GATE_WATCH_SOCKETS_H
 #define GATE_WATCH_SOCKETS_H
@@ -111,7 +113,8 @@ struct sockets_waiting;
 struct sockets_forward {
 	struct address address;
 	uint16_t port;
-	bool is_down; /* the last connection found no server */
+	bool is_down;	  /* the last look-up found no server */
+	uint64_t look_ns; /* when the next one is due (monotonic) */
 };
 
 struct sockets {
@@ -143,12 +146,14 @@ struct sockets {
 struct sockets_answer {
 	bool waits; /* for sockets_retry(); no answer yet */
 	int error;  /* an errno, or 0: it is done */
-	/* Name that was refused, "unix:/run/x", "127.0.0.1:5432"; "": not worth
-	   a word. */
+	/* Name that was refused, "unix:/run/x"; "": not worth a word. */
 	char refused[SOCKETS_NAME_BYTES];
 	const char *why; /* reason of the refusal; static */
 	/* Key that would allow it, and its row in .refused; NULL: none. */
 	const char *key, *row;
+	/* Place in an own network where nobody listened; port 0: none. */
+	struct address missed;
+	uint16_t missed_port;
 };
 
 /*

@@ -22,12 +22,14 @@
 
 #include "core/base/address.h"
 #include "core/base/buf.h"
+#include "core/base/clock.h"
 #include "core/base/fd.h"
 #include "core/base/kernel.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/place.h"
 #include "gate/build/seccomp.h"
+#include "gate/policy/endpoint.h"
 #include "gate/watch/task.h"
 
 /* ---- the table ---- */
@@ -820,6 +822,40 @@ void denials_add_row(struct denials *log, const struct gate_denial *row)
 	};
 }
 
+void denials_add_missed(struct denials *log)
+{
+	struct clock *clock = clock_system();
+	uint64_t now = log->missed.n ? clock->now_ns(clock) : 0;
+
+	for (size_t i = 0; i < log->missed.n; i++) {
+		const struct service *s = &log->missed.row[i];
+		struct address inner, at = s->address;
+		char name[ENDPOINT_TEXT_BYTES];
+		struct endpoint_target t;
+		AUTO(buf_release) struct buf detail = BUF_INIT(BUF_UNBOUNDED);
+
+		if (address_inner(&s->address, &inner))
+			at = inner;
+		if (services_find(&s->address, s->port, now) != SERVICE_IS_UP ||
+		    endpoint_target_bytes(at.bytes, at.is_v6, s->port, &t) < 0)
+			continue;
+		endpoint_target_text(&t, name);
+		buf_addf(&detail,
+			 "connect to %s: a service of this machine that no row "
+			 "of net names",
+			 name);
+		denials_add_row(log, &(struct gate_denial){
+					     .kind = "net",
+					     .name = name,
+					     .program = s->program,
+					     .detail = buf_cstr(&detail),
+					     .allow = {"net", name},
+					     .count = s->count,
+				     });
+		log_debug("%s: refused to %s", s->program, buf_cstr(&detail));
+	}
+}
+
 void denials_release(struct denials *log)
 {
 	arena_release(&log->arena);
@@ -882,16 +918,15 @@ struct answer {
 	int error; /* errno that it ends with */
 };
 
-/* Name an address that was refused, and the row that would allow it. */
+/* Name a socket that was refused, and the row that would allow it. */
 static void deny_socket(struct denials *log, const char *comm,
 			const struct sockets_answer *a)
 {
-	bool is_net = a->key && strcmp(a->key, "net") == 0;
-	AUTO(buf_release) struct buf detail = BUF_INIT(BUF_UNBOUNDED);
 	struct gate_denial row = {
-		.kind = is_net ? "net" : "unix",
+		.kind = "unix",
 		.name = a->refused,
 		.program = comm,
+		.detail = a->why,
 		.allow = {a->key, a->row},
 		.count = 1,
 	};
@@ -902,10 +937,6 @@ static void deny_socket(struct denials *log, const char *comm,
 			log->row[i].count++;
 			return;
 		}
-	if (is_net)
-		buf_addf(&detail, "connect to %s: ", row.name);
-	buf_adds(&detail, a->why);
-	row.detail = buf_cstr(&detail);
 	denials_add_row(log, &row);
 	log_debug("%s: refused to connect to %s: %s", comm, row.name, a->why);
 }
@@ -915,6 +946,9 @@ static struct answer answer_socket(struct listener *l, const char *comm,
 {
 	if (a->refused[0])
 		deny_socket(l->log, comm, a);
+	if (a->missed_port)
+		services_note(&l->log->missed, &l->log->arena, &a->missed,
+			      a->missed_port, comm);
 	return (struct answer){a->waits ? WAITS_ON : IS_DONE, a->error};
 }
 

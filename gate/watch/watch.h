@@ -31,6 +31,7 @@
 #include "core/base/attr.h"
 #include "core/base/err.h"
 #include "gate/gate.h"
+#include "gate/watch/services.h"
 #include "gate/watch/sockets.h"
 
 /* Rows of one tree; the events that find no row are counted. */
@@ -186,6 +187,8 @@ struct denials {
 	int *nr;		 /* call number of each row; -1: of no call */
 	size_t n;
 	uint64_t dropped; /* refused calls beyond the rows */
+	/* Where connections to an own loopback found nobody. */
+	struct services missed;
 	struct arena arena;
 };
 
@@ -224,6 +227,9 @@ void denials_add(struct denials *log, const struct seccomp_data *data,
  * exec. `row` is copied; .kind and .allow.key are static.
  */
 void denials_add_row(struct denials *log, const struct gate_denial *row);
+/* Record the missed places that this machine serves, once the tree has ended:
+   a row of net would have led there. */
+void denials_add_missed(struct denials *log);
 void denials_release(struct denials *log);
 
 #endif

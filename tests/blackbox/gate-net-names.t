@@ -119,6 +119,60 @@ services() {
 	gate --net loopback --report "$W/report" -- "$PYTHON" "$W/late.py"
 	denied "one that does not wait is named as well" 127.0.0.1:8443
 	json_file_is "$who: and counted" "$W/report" "denials[0].count" 2
+	asked_for_later
+}
+
+# Services of this machine are looked up when the child has ended: one that
+# began to listen after the last connection is named, with all of them, and one
+# that stopped before the end is not. So no answer waited for a look-up.
+asked_for_later() {
+	local turning before after
+
+	cat >"$W/asks.py" <<-'END'
+	import os, socket, sys, time
+	folder, ports = sys.argv[1], [int(p) for p in sys.argv[2:]]
+	for i in range(5000):
+	    s = socket.socket()
+	    s.connect_ex(("127.0.0.1", ports[i % len(ports)]))
+	    s.close()
+	open(folder + "/asked", "w").close()
+	while not os.path.exists(folder + "/turned"):
+	    time.sleep(0.01)
+	END
+	cat >"$W/serves.py" <<-'END'
+	import os, socket, sys, time
+	folder, s = sys.argv[1], [socket.socket() for i in range(2)]
+	for x in s:
+	    x.bind(("127.0.0.1", 0))
+	s[0].listen()
+	with open(folder + "/ports.new", "w") as f:
+	    print(*(x.getsockname()[1] for x in s), file=f)
+	os.rename(folder + "/ports.new", folder + "/ports")
+	def wait(name):
+	    for i in range(6000):
+	        if os.path.exists(folder + "/" + name):
+	            break
+	        time.sleep(0.01)
+	wait("asked")
+	s[0].close()
+	s[1].listen()
+	open(folder + "/turned", "w").close()
+	wait("ended")
+	END
+	mkdir -p "$W/turns"
+	chmod 777 "$W/turns"
+	chmod 644 "$W/asks.py"
+	"$PYTHON" "$W/serves.py" "$W/turns" &
+	turning=$!
+	wait_for 30 test -e "$W/turns/ports"
+	read -r before after <"$W/turns/ports"
+	gate --net loopback --write "$W/turns" --report "$W/report" -- \
+		"$PYTHON" "$W/asks.py" "$W/turns" "$before" "$after"
+	true >"$W/turns/ended"
+	wait "$turning"
+	denied "a service is looked up in the end" "127.0.0.1:$after"
+	json_file_is "$who: once, for each connection" "$W/report" \
+		denials "#1" "denials[0].count" 2500
 }
 
 where_names_lead() {

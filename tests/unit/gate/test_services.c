@@ -86,3 +86,31 @@ TEST(find, own_server, is_up_until_it_closes)
 	assert_int_equal(services_find(&a, port, now += NS_PER_S),
 			 SERVICE_IS_DOWN);
 }
+
+static void note(struct services *s, struct arena *arena, const char *address,
+		 uint16_t port, const char *program)
+{
+	struct address a;
+
+	assert_true(address_read(str_of(address), &a));
+	services_note(s, arena, &a, port, program);
+}
+
+TEST(note, many_connections, is_few_rows)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct services s = {.n = 0};
+
+	for (int i = 0; i < 5000; i++)
+		note(&s, &arena, i % 2 ? "127.0.0.1" : "::ffff:127.0.0.1", 9,
+		     "curl");
+	assert_int_equal(s.n, 1);
+	assert_int_equal(s.row[0].count, 5000);
+	note(&s, &arena, "::1", 9, "curl");
+	note(&s, &arena, "127.0.0.1", 9, "wget");
+	assert_int_equal(s.n, 3);
+	for (uint16_t port = 1; port <= 5000; port++)
+		note(&s, &arena, "127.0.0.1", port, "curl");
+	assert_int_equal(s.n, SERVICES_MAX);
+	assert_int_equal(s.row[0].count, 5001);
+}
