@@ -642,6 +642,27 @@ static void add_unreached(struct finder *f)
 			  NULL);
 }
 
+/* Name an argument that only a shell would have read as a path. */
+static void add_tilde(struct finder *f)
+{
+	const struct gate_request *r = f->known->request;
+
+	for (size_t i = 1; f->known->failed && r && r->argv[0] && r->argv[i];
+	     i++) {
+		const char *word = r->argv[i];
+
+		if (word[0] != '~' || (word[1] && word[1] != '/'))
+			continue;
+		add_piece(f,
+			  arena_printf(f->arena,
+				       "%s was passed on as it is, since no "
+				       "shell reads it: write the whole path",
+				       word),
+			  NULL, NULL);
+		return;
+	}
+}
+
 /* Files that a refused program would have read next. */
 static void add_arguments(struct finder *f)
 {
@@ -1008,6 +1029,8 @@ struct advice_list advice_find(const struct advice_known *known,
 		add_piece(&f, advice_download, NULL, NULL);
 		return written(&f);
 	}
+	if (known->form == ADVICE_TOML)
+		add_tilde(&f);
 	if (known->verdict)
 		add_denials(&f);
 	if (known->verdict)

@@ -140,6 +140,13 @@ is "paths that lead out of the folder are not advised" "$(lines)" \
 
 cd ..
 
+step tilde "$script
+command = 'cat'
+args = ['~/none.md']"
+json_is "an argument that begins with ~: said first" \
+	step_results[0].advice[0].text '~^\~/none\.md was passed on as it is' \
+	step_results[0].advice[0].toml ''
+
 # ---- the network ----
 
 cat >web.py <<-'END'
