@@ -17,6 +17,7 @@
 #include "core/base/loop.h"
 #include "core/base/mem.h"
 #include "core/base/outfile.h"
+#include "core/base/place.h"
 #include "core/cli/child_run.h"
 #include "core/cli/command.h"
 #include "core/cli/key_options.h"
@@ -443,8 +444,12 @@ static bool hint_folders(const struct gate_request *request,
 		    path_is_beneath(real, &p->read) ||
 		    path_is_beneath(real, &p->write) || holds_socket(real, v))
 			continue;
+		/* a pattern of the shell may have found a name of others */
 		log_note("the folder %s is not granted: --read %s",
-			 request->argv[i], request->argv[i]);
+			 request->argv[i],
+			 place_can_be_pasted(request->argv[i])
+				 ? request->argv[i]
+				 : "FOLDER");
 		said = true;
 	}
 	return said;
