@@ -528,24 +528,8 @@ static const char *quoted(struct arena *arena, const char *path)
 static void check_grant(struct expander *x, const char *path)
 {
 	struct stat st;
-	const char *home;
 
-	if (stat(path, &st) == 0) {
-		for (unsigned i = 0; i < PATH_HOMES; i++) {
-			home = path_own_home(i);
-			if (!home ||
-			    !path_is_beneath(home, &(struct strlist){&path, 1}))
-				continue;
-			expand_add(x, true,
-				   "\"%s\" grants %s with the keys of HOME; "
-				   "name only the folders that are needed",
-				   x->e->kind == EXPAND_READ ? "read" : "write",
-				   path);
-			return;
-		}
-		return;
-	}
-	if (errno != ENOENT && errno != ENOTDIR)
+	if (stat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR))
 		return;
 	if (x->e->kind == EXPAND_READ)
 		expand_add(x, true, "\"read\" grants %s, which does not exist",

@@ -150,12 +150,6 @@ exit_is "a fifo does not make it wait" 1
 
 # ---- references and grants ----
 
-printf '%s\n' '[sandbox]' 'read = ["~"]' '[[routines.r.steps]]' 'name = "a"' \
-	'type = "script"' 'command = "true"' >wide.toml
-run_matins check wide.toml
-exit_is "all of HOME is granted: allowed" 0
-err_like "and warned of" 'wide\.toml:2:.* "read" grants .* with the keys of HOME'
-
 cat >refs.toml <<-'END'
 	[[routines.r.steps]]
 	name = "a"
