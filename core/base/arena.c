@@ -113,7 +113,7 @@ char *arena_vprintf(struct arena *a, const char *fmt, va_list ap)
 	va_copy(again, ap);
 	n = vsnprintf(at, room, fmt, again);
 	va_end(again);
-	if (round_up((size_t)n + 1) <= room) {
+	if (at && round_up((size_t)n + 1) <= room) {
 		a->head->used += round_up((size_t)n + 1);
 		return at;
 	}

@@ -647,7 +647,8 @@ static void add_tilde(struct finder *f)
 {
 	const struct gate_request *r = f->known->request;
 
-	for (size_t i = 1; f->known->failed && r && r->argv[0] && r->argv[i];
+	for (size_t i = 1;
+	     f->known->failed && r && r->argv && r->argv[0] && r->argv[i];
 	     i++) {
 		const char *word = r->argv[i];
 

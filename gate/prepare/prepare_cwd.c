@@ -55,8 +55,9 @@ static void choose_counted(struct prepared *p)
 		p->counted_home = p->home;
 	/* without a view the gate itself looks into its folder */
 	if (l->counted && p->own_view)
-		l->left = strcmp(l->counted, p->home) == 0 ? LEFT_IN_HOME
-							   : LEFT_IN_FOLDER;
+		l->left = p->home && strcmp(l->counted, p->home) == 0
+				  ? LEFT_IN_HOME
+				  : LEFT_IN_FOLDER;
 }
 
 int prepare_cwd(struct prepared *p, struct err *err)

@@ -30,8 +30,8 @@ exec_folders() {
 
 	for way in "--preset npm" "--exec ./node_modules" \
 		"--exec ./node_modules --isolate off"; do
-		key=exec
-		[[ $way != --preset* ]] || key=read
+		key="exec"
+		[[ $way != --preset* ]] || key="read"
 		world
 		gate --preset npm --write . -- \
 			sh -c "ln -s $W/home node_modules" 2>/dev/null
