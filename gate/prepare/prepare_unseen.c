@@ -241,14 +241,15 @@ int prepare_unseen(struct prepared *p, UNUSED struct err *err)
 	const char *const *argv = p->request->argv;
 	const char *const *env = p->request->env;
 	AUTO(fd_closep) int here = -1;
-	struct search s = {.p = p, .here = -1};
+	struct search s = {.p = p};
 
 	note_arguments(p);
 	/* a trace shows them */
 	if (!p->for_start || p->request->record & GATE_RECORD_FILES)
 		return 0;
 	if (p->hidden_cwd)
-		s.here = here = fd_open(p->hidden_cwd, O_PATH | O_DIRECTORY, 0);
+		here = fd_open(p->hidden_cwd, O_PATH | O_DIRECTORY, 0);
+	s.here = here;
 	for (size_t i = 1; argv[0] && argv[i]; i++)
 		look_through(&s, str_of(argv[i]));
 	for (size_t i = 0; env && env[i]; i++)

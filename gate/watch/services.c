@@ -36,19 +36,21 @@ enum services_answer services_row(struct str row, const struct address *a,
 {
 	static const struct address every[] = {{.is_v6 = false},
 					       {.is_v6 = true}};
-	char text[128] = "", digits[DIGITS_MAX + 1];
-	unsigned has_port, state;
+	char text[128] = "", digits[DIGITS_MAX + 1], at[5], state[3];
 	struct address has, inner, to = address_inner(a, &inner) ? inner : *a;
 
 	memcpy(text, row.p, row.n < sizeof(text) ? row.n : sizeof(text) - 1);
-	if (sscanf(text, " %*u: %32[0-9A-F]:%4x %*[0-9A-F]:%*4x %2x", digits,
-		   &has_port, &state) != 3 ||
-	    state != LISTENS || !read_address(digits, &has))
+	if (sscanf(text,
+		   " %*u: %32[0-9A-F]:%4[0-9A-F] %*[0-9A-F]:%*[0-9A-F] "
+		   "%2[0-9A-F]",
+		   digits, at, state) != 3 ||
+	    strtoul(state, NULL, 16) != LISTENS || !read_address(digits, &has))
 		return SERVICE_UNKNOWN;
 	/* "::" takes IPv4 as well, unless it was told not to */
-	return has_port == port && (address_same_peer(&has, &to) ||
-				    ((has.is_v6 || !to.is_v6) &&
-				     address_equal(&has, &every[has.is_v6])))
+	return strtoul(at, NULL, 16) == port &&
+			       (address_same_peer(&has, &to) ||
+				((has.is_v6 || !to.is_v6) &&
+				 address_equal(&has, &every[has.is_v6])))
 		       ? SERVICE_IS_UP
 		       : SERVICE_IS_DOWN;
 }
