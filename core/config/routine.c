@@ -979,6 +979,26 @@ static void read_servers(const struct reading *r)
 
 /* ---- routines and their steps ---- */
 
+/* The member that was meant as that key, as text for a message; "": none. */
+static const char *misspelt(struct loader *l, const struct toml_value *from,
+			    enum key_section section, const char *key)
+{
+	for (size_t i = 0; i < from->table.n; i++) {
+		AUTO(buf_release) struct buf shown = BUF_INIT(BUF_UNBOUNDED);
+		const char *name = from->table.member[i].key, *near;
+
+		if (find_key(SECTION_step, section, name))
+			continue;
+		near = nearest_key(l->arena, SECTION_step, section, name);
+		if (!near || strcmp(near, key) != 0)
+			continue;
+		log_visible(&shown, str_of(name), false);
+		return arena_printf(l->arena, ", but has \"%s\"",
+				    buf_cstr(&shown));
+	}
+	return "";
+}
+
 static void check_command(struct loader *l, const struct toml_value *from,
 			  const struct step *s, const struct step_kind *kind)
 {
@@ -995,8 +1015,9 @@ static void check_command(struct loader *l, const struct toml_value *from,
 	else if (has_command && has_server)
 		load_error(l, s, "both \"command\" and \"server\"; keep one");
 	else if (!has_command && !has_server)
-		load_error(l, s, "the step lacks \"command\"%s",
-			   may_have_server ? " or \"server\"" : "");
+		load_error(l, s, "the step lacks \"command\"%s%s",
+			   may_have_server ? " or \"server\"" : "",
+			   misspelt(l, from, kind->section, "command"));
 	if (s->args.n && !has_command && s->server_name)
 		load_error(l, s,
 			   "\"args\" are for a \"command\"; server \"%s\" has "
