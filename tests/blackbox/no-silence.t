@@ -358,6 +358,14 @@ json_is "who writes nothing needs no grant to write" \
 json_is "and that it was listed" step_results[1].refused true \
 	step_results[1].advice[0].text '~^listed a private, empty HOME; grant'
 json_is "but not settings and caches" step_results[2].output x step_results[2].advice absent
+many=$(printf 'w%s ' {1..600})
+{
+	step few sh '["-c", ": w; test -f conf.ini; :"]'
+	step many sh '["-c", ": '"$many"'; test -f conf.ini; :"]'
+} >budget.toml
+run_matins run -c budget.toml r --json
+json_is "a name behind few words is looked at, behind hundreds it is not" \
+	step_results[0].refused true step_results[1].state ok step_results[1].refused absent
 run_matins trace -c home.toml r backup --json
 json_is "a trace names what was made there" needs[0].key write needs[0].value "$HOME/backup" \
 	needs[0].not_granted '~^it was made in the private HOME'
