@@ -23,6 +23,8 @@
 /* Rounds of killing, and the time for one process to go. */
 #define END_ROUNDS 64
 #define END_MS 2000
+/* Tries at what will be possible soon: 1, 2, 4 … ms apart, 127 ms in all. */
+#define ROUNDS 8
 /* Groups that wait for their next tree. */
 #define IDLE_MAX 16
 /* Page cache and the like that an ended tree may leave to the next, bytes. */
@@ -129,6 +131,19 @@ static void end_group(int base, const char *name)
 			return;
 }
 
+/* The kernel may list no process in a group and yet keep it busy, until the
+   last process has been switched out for good. */
+static int remove_empty(const struct cgroup_fs *fs, int base, const char *name)
+{
+	int r = fs->remove(base, name);
+
+	for (int i = 1; r < 0 && errno == EBUSY && i < ROUNDS; i++) {
+		(void)poll(NULL, 0, 1 << (i - 1));
+		r = fs->remove(base, name);
+	}
+	return r;
+}
+
 /*
  * Remove a group and end its processes first. A group that cannot go is left
  * to the sweep of the next gate.
@@ -138,7 +153,7 @@ static void remove_group(const struct cgroup_fs *fs, int base, const char *name)
 	if (fs->remove(base, name) == 0 || errno == ENOENT)
 		return;
 	end_group(base, name);
-	(void)fs->remove(base, name);
+	(void)remove_empty(fs, base, name);
 }
 
 /* ---- groups of dead gates ---- */

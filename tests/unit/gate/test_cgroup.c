@@ -352,6 +352,29 @@ TEST_IN(temp_dir, tree, read_only, is_named)
 	close_tree(0);
 }
 
+static int busy;
+
+/* The kernel lists the last process no more, and has not yet let it go. */
+static int remove_late(int dir, const char *name)
+{
+	if (busy-- <= 0)
+		return fake_remove(dir, name);
+	errno = EBUSY;
+	return -1;
+}
+
+TEST_IN(temp_dir, group, whose_last_process_is_leaving, is_removed)
+{
+	static const struct cgroup_fs late = {fake_make, remove_late};
+
+	make_tree(*state, "memory pids\n");
+	pool.fs = &late;
+	cgroups_open(&pool, &places);
+	assert_int_equal(count_runs(slice), 1);
+	busy = 5;
+	close_tree(0);
+}
+
 TEST_IN(temp_dir, version_1, two_folders, are_used)
 {
 	const char *memory = at(*state, "m"), *pids = at(*state, "p");
