@@ -252,7 +252,8 @@ static void sweep_gate(const struct cgroup_fs *fs, int base,
 
 	/* a lock is held by one that another pid namespace hides */
 	lock = open_group(base, gate->first);
-	if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) < 0)
+	if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) < 0 ||
+	    !fd_is_at(lock, base, gate->first))
 		return;
 	dir = open_dir(base);
 	while ((name = next_group(&dir, "", &other)))
@@ -295,6 +296,18 @@ static void note_why(struct cgroups *pool, const char *where, const char *what)
 			 what);
 }
 
+/* A sweep of another one that came first ends soon. */
+static int lock_first(int fd)
+{
+	int r = flock(fd, LOCK_EX | LOCK_NB);
+
+	for (int i = 1; r < 0 && errno == EWOULDBLOCK && i < ROUNDS; i++) {
+		(void)poll(NULL, 0, 1 << (i - 1));
+		r = flock(fd, LOCK_EX | LOCK_NB);
+	}
+	return r;
+}
+
 /* Make and lock; between the two a sweep of another one may have taken it. */
 static int make_first(const struct cgroups *pool, int base)
 {
@@ -304,7 +317,7 @@ static int make_first(const struct cgroups *pool, int base)
 		if (pool->fs->make(base, pool->name) < 0)
 			return -1;
 		fd = open_group(base, pool->name);
-		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+		if (fd >= 0 && lock_first(fd) == 0 &&
 		    fd_is_at(fd, base, pool->name))
 			return fd_steal(&fd);
 		/* a folder without a lock would not be removed at the end */
