@@ -1,6 +1,7 @@
 #include "core/base/text.h"
 
 #include <assert.h>
+#include <string.h>
 
 int text_hex_digit(char c)
 {
@@ -220,4 +221,21 @@ size_t http_token_len(struct str text)
 bool http_is_token(struct str text)
 {
 	return text.n > 0 && http_token_len(text) == text.n;
+}
+
+bool text_is_word(const char *s)
+{
+	return *s && !strpbrk(s, " \t\n'\"\\$`*?[]{}()<>|&;~#!");
+}
+
+void text_add_word(struct buf *out, const char *s)
+{
+	if (text_is_word(s)) {
+		buf_adds(out, s);
+		return;
+	}
+	buf_addc(out, '\'');
+	for (; *s; s++)
+		buf_adds(out, *s == '\'' ? "'\\''" : (char[]){*s, 0});
+	buf_addc(out, '\'');
 }

@@ -1,6 +1,6 @@
 /*
  * Small alphabets that texts of the network are written in: hexadecimal
- * digits, UTF-8, Base64, tokens of HTTP. Pure.
+ * digits, UTF-8, Base64, tokens of HTTP, words of a shell. Pure.
  *
  * Base64 is written in one form, and only that form is read back: no spaces,
  * no line breaks, no bits set behind the last byte. Base64 that a server sent
@@ -73,5 +73,10 @@ int base64_decode(enum base64 kind, struct str text, struct buf *out,
 size_t http_token_len(struct str text) MUST_USE;
 /* Report whether all of a text is one HTTP token. */
 bool http_is_token(struct str text) MUST_USE;
+
+/* Report whether a shell takes all of a text as one word, and nothing more. */
+bool text_is_word(const char *s) MUST_USE;
+/* Append a word of a command line, quoted where a shell would split it. */
+void text_add_word(struct buf *out, const char *s);
 
 #endif

@@ -25,6 +25,7 @@
 #include "core/cli/put.h"
 #include "core/client/facts.h"
 #include "core/config/keys.h"
+#include "core/run/advice_command.h"
 #include "gate/gate.h"
 
 const struct option options_exec[] = {

@@ -31,7 +31,7 @@
 #include "core/config/edit.h"
 #include "core/config/keys.h"
 #include "core/config/paths.h"
-#include "core/run/advice.h"
+#include "core/run/advice_command.h"
 #include "core/run/run.h"
 #include "core/secret/scrub.h"
 #include "core/toml/toml.h"

@@ -18,7 +18,7 @@
 #include "core/client/tool_check.h"
 #include "core/config/paths.h"
 #include "core/mcp/wire/content.h"
-#include "core/run/advice.h"
+#include "core/run/advice_command.h"
 
 /* ---- showing ---- */
 

@@ -507,30 +507,14 @@ static void check_url(struct expander *x, struct str url)
 			     x->e->key);
 }
 
-/* Path quoted so that a shell takes one word. */
-static const char *quoted(struct arena *arena, const char *path)
-{
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-
-	if (strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-			 "0123456789/._-+,@%") == strlen(path))
-		return path;
-	buf_addc(&out, '\'');
-	for (; *path; path++)
-		if (*path == '\'')
-			buf_adds(&out, "'\\''");
-		else
-			buf_addc(&out, *path);
-	buf_addc(&out, '\'');
-	return arena_strdup(arena, out.p);
-}
-
 static void check_grant(struct expander *x, const char *path)
 {
+	AUTO(buf_release) struct buf word = BUF_INIT(BUF_UNBOUNDED);
 	struct stat st;
 
 	if (stat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR))
 		return;
+	text_add_word(&word, path);
 	if (x->e->kind == EXPAND_READ)
 		expand_add(x, true, "\"read\" grants %s, which does not exist",
 			   path);
@@ -538,7 +522,7 @@ static void check_grant(struct expander *x, const char *path)
 		expand_error(x,
 			     "\"write\" grants %s, which does not exist; "
 			     "`mkdir -p %s`",
-			     path, quoted(&x->file->arena, path));
+			     path, buf_cstr(&word));
 }
 
 static bool is_there(struct arena *arena, struct str dir, const char *name)

@@ -28,6 +28,7 @@
 #include "core/config/server_url.h"
 #include "core/report/ledger.h"
 #include "core/run/advice.h"
+#include "core/run/advice_command.h"
 #include "core/run/credentials.h"
 #include "core/run/pool.h"
 #include "core/run/remotes.h"

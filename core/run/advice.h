@@ -16,7 +16,6 @@
 #include "core/base/arena.h"
 #include "core/base/attr.h"
 #include "core/config/routine.h"
-#include "core/config/routine.h"
 #include "core/secret/scrub.h"
 #include "gate/gate.h"
 
@@ -74,30 +73,5 @@ struct advice_list advice_find(const struct advice_known *known,
 
 /* The piece in one line: "denied: …; to allow it: --net HOST". */
 const char *advice_line(const struct advice *a, struct arena *arena) MUST_USE;
-
-/* Write "matins trace -- " and the words of a command, as far as a line
-   goes. */
-const char *advice_command(const struct gate_request *request,
-			   struct arena *arena) MUST_USE;
-
-/* Write " --" and the words of a command, quoted for a shell, up to one that is
-   a text of lines. */
-const char *advice_words(const struct gate_request *request,
-			 struct arena *arena) MUST_USE;
-
-/*
- * Write a command about a configuration, for any folder: "matins trace -c
- * ~/x.toml r s". A file that matins finds by itself is not named.
- *
- * verb, words  "trace", "r s"
- */
-const char *advice_about(const struct config *config, const char *verb,
-			 const char *words, struct arena *arena) MUST_USE;
-
-/* The sentence that leads to a trace, which this command starts. */
-const char *advice_trace(const char *command, struct arena *arena) MUST_USE;
-
-/* Help for npm without a network that lacks a package. */
-extern const char advice_download[];
 
 #endif

@@ -15,6 +15,7 @@
 #include "core/client/said.h"
 #include "core/client/tool_check.h"
 #include "core/run/advice.h"
+#include "core/run/advice_command.h"
 #include "core/run/judge.h"
 
 /* A call, where the step is one. */

@@ -21,3 +21,30 @@ TEST(columns, of_a_character, as_terminals_count)
 	assert_true(
 		str_is(text_first_columns(STR("e\xcc\x81x"), 1), "e\xcc\x81"));
 }
+
+TEST(words, of_a_shell, stand_alone_or_quoted)
+{
+	static const struct {
+		const char *text, *word;
+	} rows[] = {
+		{"/srv/a-b_1.md", "/srv/a-b_1.md"},
+		{"x=1:2,@%+", "x=1:2,@%+"},
+		{"Grüße", "Grüße"},
+		{"", "''"},
+		{"a b", "'a b'"},
+		{"~/x", "'~/x'"},
+		{"a\tb", "'a\tb'"},
+		{"it's", "'it'\\''s'"},
+		{"$(x)", "'$(x)'"},
+		{"a;b", "'a;b'"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+		text_add_word(&out, rows[i].text);
+		assert_string_equal(buf_cstr(&out), rows[i].word);
+		assert_int_equal(text_is_word(rows[i].text),
+				 strcmp(rows[i].text, rows[i].word) == 0);
+	}
+}

@@ -1,0 +1,203 @@
+#include "core/run/refused_file.h"
+
+#include <libgen.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/config/paths.h"
+
+/* Folders above a missing file in which one that is there is looked for. */
+#define ABOVE_MAX 32
+
+const char *file_real(const struct file_finder *f, struct str path)
+{
+	const char *cwd = f->known->request->cwd;
+	/* some programs know `~` */
+	const char *given =
+		path_home(arena_strndup(f->arena, path.p, path.n), f->arena);
+	char *all = given[0] == '/' ? arena_strdup(f->arena, given)
+				    : arena_printf(f->arena, "%s/%s",
+						   cwd ? cwd : "/", given);
+	char *end = all + strlen(all), real[PATH_MAX];
+
+	if (end - all >= PATH_MAX)
+		return "";
+	for (size_t n = 0; end > all && n < ABOVE_MAX; n++) {
+		char c = *end;
+		bool is_there;
+
+		*end = '\0';
+		is_there = realpath(all, real);
+		*end = c;
+		if (is_there)
+			return arena_printf(f->arena, "%s%s", real, end);
+		while (end > all && *--end != '/')
+			;
+	}
+	return all;
+}
+
+const struct strlist *file_named(struct file_finder *f)
+{
+	const char *const *argv = f->known->request->argv;
+
+	if (f->named.n)
+		return &f->named;
+	for (size_t i = 1; argv[0] && argv[i]; i++) {
+		const char *real =
+			argv[i][0] == '-' ? "" : file_real(f, str_of(argv[i]));
+
+		list_add(&f->named, f->arena, real);
+	}
+	return &f->named;
+}
+
+static bool is_at(const char *folder, const char *path)
+{
+	return path_is_beneath(path, &(struct strlist){&folder, 1});
+}
+
+/* Are these words of `matins brief`, which names what its caller named? */
+static bool is_brief(const struct advice_known *known)
+{
+	const char *const *argv = known->request->argv;
+
+	return strcmp(known->request->program, "matins") == 0 && argv[0] &&
+	       argv[1] && strcmp(argv[1], "brief") == 0;
+}
+
+/* Argument that is a folder, and this path or above it; NULL: none. */
+static const char *folder_named(struct file_finder *f, const char *path)
+{
+	const struct strlist *list = file_named(f);
+	struct stat st;
+
+	for (size_t i = 0; i < list->n; i++)
+		if (strcmp(list->item[i], "/") != 0 &&
+		    is_at(list->item[i], path) &&
+		    stat(list->item[i], &st) == 0 && S_ISDIR(st.st_mode))
+			return list->item[i];
+	return NULL;
+}
+
+static bool is_meant(struct file_finder *f, const char *path)
+{
+	if (gate_is_secret(f->known->gate, path))
+		return false;
+	if (is_brief(f->known) || !f->known->is_server)
+		return true;
+	return !strstr(path, "/.") &&
+	       (list_has(file_named(f), path) || folder_named(f, path) ||
+		is_at(path_resolve(".", NULL, f->arena), path));
+}
+
+/*
+ * Shells begin with the name of the script: "./run: 2: cat: Permission
+ * denied". It is granted, and no clue.
+ */
+static bool is_own_file(struct file_finder *f, const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	       (list_has(file_named(f), path) ||
+		is_at(f->known->request->program, path));
+}
+
+/*
+ * Reason why a grant cannot be had: the gate would refuse it, or the program
+ * could change its own code, that of its script or of an installed package.
+ * NULL: it can.
+ */
+static const char *refusal_of(const struct file_finder *f, const char *key,
+			      const char *value)
+{
+	const struct advice_known *known = f->known;
+	struct gate_policy more = {.profile = NULL};
+	struct gate_request request = *known->request;
+	struct gate_explained own;
+	struct err err = ERR_INIT;
+	bool write = strcmp(key, "write") == 0;
+	const char *why = NULL;
+
+	/* as it is started: the grant could hide its package */
+	if (write && gate_explain(known->gate, &request, f->arena, &own,
+				  ERR_IGNORED) == 0)
+		why = gate_code_refusal(&own, request.cwd, value);
+	if (why)
+		return why;
+	list_add(write ? &more.write : &more.read, f->arena, value);
+	gate_policy_merge(request.policy, &more, f->arena, &more);
+	request.policy = &more;
+	if (gate_explain(known->gate, &request, f->arena, &own, &err) < 0)
+		return arena_printf(f->arena, "cannot be granted: %s", err.msg);
+	return NULL;
+}
+
+void file_judge(struct file_finder *f, enum said_kind kind,
+		struct refused_file *file)
+{
+	const struct gate_policy *p = f->known->request->policy;
+	bool is_there = access(file->path, F_OK) == 0;
+	/* a file that is not there can only have been made */
+	bool write = kind == SAID_WRITE ||
+		     path_is_beneath(file->path, &p->read) ||
+		     (kind == SAID_ACCESS && !is_there);
+	const char *key = write ? "write" : "read", *folder;
+	struct stat st;
+
+	file->value = file->path;
+	/* the folder that the program was told to work on */
+	folder = write ? NULL : folder_named(f, file->path);
+	if (folder && !gate_secrets_in(f->known->gate, folder, f->arena))
+		file->value = folder;
+	/* a folder for writing: programs mostly write more than one file */
+	if (write && (stat(file->path, &st) < 0 || !S_ISDIR(st.st_mode)))
+		file->value = dirname(arena_strdup(f->arena, file->path));
+	if (path_is_beneath(file->path, &p->write))
+		file->why = "is granted, but its permissions or file system "
+			    "refuse it";
+	else if (!is_meant(f, file->path))
+		file->why = "is not granted";
+	else
+		file->why = refusal_of(f, key, file->value);
+	file->key = file->why ? NULL : key;
+}
+
+bool file_find(struct file_finder *f, struct refused_file *ret)
+{
+	struct said_refusal r = said_refusal(f->known->said);
+	const struct gate_policy *p = f->known->request->policy;
+	struct refused_file file = {.path = ""};
+	bool is_there;
+
+	if (!r.kind || r.kind == SAID_DOWNLOAD)
+		return false;
+	if (r.path.p)
+		file.path = file_real(f, r.path);
+	is_there = access(file.path, F_OK) == 0;
+	if (r.kind == SAID_MISSING && file.path[0] == '/' && !is_there &&
+	    is_brief(f->known)) {
+		*ret = (struct refused_file){.path = file.path,
+					     .why = "is not there",
+					     .is_absent = true};
+		return true;
+	}
+	/* words that look like a path are none, unless its folder is there */
+	if ((r.kind == SAID_ACCESS && is_own_file(f, file.path)) ||
+	    (!is_there &&
+	     access(dirname(arena_strdup(f->arena, file.path)), F_OK) < 0))
+		file.path = "";
+	/* a file that does not exist, or is granted, needs no grant */
+	if (r.kind == SAID_MISSING &&
+	    (!*file.path || !is_there || path_is_beneath(file.path, &p->read) ||
+	     path_is_beneath(file.path, &p->write)))
+		return false;
+	if (*file.path)
+		file_judge(f, r.kind, &file);
+	*ret = file;
+	return true;
+}

@@ -1,0 +1,55 @@
+/*
+ * File that a program was refused, as its words or those of its caller name it,
+ * and the grant that it lacks.
+ *
+ *	struct file_finder finder = {.known = known, .arena = arena};
+ *	if (file_find(&finder, &file))
+ *		file.key and file.value are the grant
+ *
+ * Files are looked at: a path in a text counts only where the machine has it.
+ */
+#ifndef CORE_RUN_REFUSED_FILE_H
+#define CORE_RUN_REFUSED_FILE_H
+
+#include <stdbool.h>
+
+#include "core/base/arena.h"
+#include "core/base/attr.h"
+#include "core/client/said.h"
+#include "core/run/advice.h"
+
+struct refused_file {
+	const char *path;  /* resolved; "": the words name none */
+	const char *key;   /* "read", "write"; NULL: no grant is advised */
+	const char *value; /* the path, or the folder to write in */
+	const char *why;   /* without a key: the reason, behind the path */
+	bool is_absent;	   /* the file that was asked for is not there */
+};
+
+struct file_finder {
+	const struct advice_known *known; /* .gate and .request are there */
+	struct arena *arena;
+	struct strlist named; /* of file_named() */
+};
+
+/*
+ * Resolve a path; of a missing file resolve the nearest folder above and append
+ * the rest. "" when the path is too long.
+ */
+const char *file_real(const struct file_finder *f, struct str path) MUST_USE;
+
+/* The files and folders that arguments name, resolved, there or not. */
+const struct strlist *file_named(struct file_finder *f) MUST_USE;
+
+/*
+ * Find the grant that a file lacks: fill the rest behind .path.
+ *
+ * kind  words of the program about it
+ */
+void file_judge(struct file_finder *f, enum said_kind kind,
+		struct refused_file *file);
+
+/* Find the file that words of a failed program name. False: there is none. */
+bool file_find(struct file_finder *f, struct refused_file *ret) MUST_USE;
+
+#endif
