@@ -422,6 +422,10 @@ const char *gate_recipe_of(const char *program) MUST_USE;
    of expansions. In `arena`. */
 struct strlist gate_shell_words(struct str text, struct arena *arena) MUST_USE;
 
+/* Paths that a text names, as it does: "/srv/a", "~/a", "docs/a"; a guess, of
+   the first 512 words. In `arena`. */
+struct strlist gate_path_words(struct str text, struct arena *arena) MUST_USE;
+
 /* ---- requests, explained ---- */
 
 /* One path that a program gets. */

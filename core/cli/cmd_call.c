@@ -808,6 +808,7 @@ static int call_one(struct target *t, const struct listing *tools,
 			   tool.p ? tool_input_schema(tool) : tool, &t->arena,
 			   &call.params, err) < 0)
 		return -1;
+	t->asked = call.params;
 	(void)!tool_check_arguments(check, call.params, "arguments", &t->arena,
 				    &found);
 	call.as_task = tool.p && tool_needs_task(tool);

@@ -1145,6 +1145,7 @@ static int finish(struct target *t, int status, struct err *err)
 		(void)say_advice(&(struct advice_known){
 			.verdict = v,
 			.said = t->said.n ? t->said : client_stderr(t->client),
+			.asked = t->asked,
 			.failed = status == 1 || status == 2,
 			.all = log_level() >= LOG_DEBUG,
 			.is_server = true,

@@ -90,10 +90,11 @@ struct target {
 	struct credentials *credentials;
 	struct client *client;
 	struct live live;
-	bool json;	 /* --json */
-	bool strict;	 /* --strict, or the server's key */
-	bool has_failed; /* the failure has been printed */
-	struct str said; /* words of the first failure that was a refusal */
+	bool json;	  /* --json */
+	bool strict;	  /* --strict, or the server's key */
+	bool has_failed;  /* the failure has been printed */
+	struct str said;  /* words of the first failure that was a refusal */
+	struct str asked; /* arguments of the call, in `arena` */
 };
 
 enum target_how {

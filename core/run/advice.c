@@ -280,21 +280,19 @@ static void add_file(struct finder *f)
 		return;
 	f->is_absent = file.is_absent;
 	/* words of one that succeeded count where we may do it ourselves */
-	is_refused =
-		*file.path && file.key &&
-		(known->failed ||
-		 access(file.value,
-			strcmp(file.key, "write") == 0 ? W_OK : R_OK) == 0);
+	is_refused = *file.path && file.counts &&
+		     (known->failed ||
+		      access(file.value, file.write ? W_OK : R_OK) == 0);
 	f->is_refused |= is_refused;
 	f->has_unnamed = known->failed && !*file.path;
-	if (is_refused)
+	if (is_refused && file.key)
 		piece_add(&f->pieces,
 			  arena_printf(f->arena,
 				       "denied: %s %s, which lies in no folder "
 				       "granted for it",
 				       file.key, file.path),
 			  file.key, &(struct strlist){&file.value, 1});
-	else if (known->failed && *file.path)
+	else if (is_refused || (known->failed && *file.path))
 		piece_add(&f->pieces,
 			  arena_printf(f->arena, "%s %s", file.path, file.why),
 			  NULL, NULL);

@@ -27,12 +27,11 @@ enum advice_form {
 
 struct advice_known {
 	const struct gate_verdict *verdict; /* NULL: not known */
-	struct str said; /* words of the program: stderr, a failed result */
-	bool failed;	 /* the program, step or call did not succeed */
-	bool all;	 /* refused probes as well, which programs survive */
-	/* Words of a server are wishes: its paths count only in the current
-	   folder, or where an argument names them. */
-	bool is_server;
+	struct str said;  /* words of the program: stderr, a failed result */
+	struct str asked; /* words of the person beside argv: params */
+	bool failed;	  /* the program, step or call did not succeed */
+	bool all;	  /* refused probes as well, which programs survive */
+	bool is_server;	  /* it answers calls; else it is the work itself */
 	enum advice_form form;
 	/* For TOML: rows of the table that a setting is for, which it keeps,
 	   and the configuration that they stand in. Both NULL: none are known.

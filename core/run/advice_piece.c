@@ -8,6 +8,7 @@
 #include "core/config/edit.h"
 #include "core/config/keys.h"
 #include "core/config/paths.h"
+#include "core/run/refused_file.h"
 
 /* Would a configuration take a name of the program's for a variable? */
 static bool is_replaced(const struct strlist *values)
@@ -118,20 +119,12 @@ static bool opens_too_much(const struct pieces *all, const struct piece *p)
 	if (!known->gate || !p->key ||
 	    (strcmp(p->key, "read") != 0 && strcmp(p->key, "write") != 0))
 		return false;
-	for (size_t i = 0; i < p->values.n; i++) {
-		const char *path =
-			path_resolve(p->values.item[i], from, all->arena);
-		const char *home;
-
-		if (gate_is_secret(known->gate, path) ||
-		    gate_secrets_in(known->gate, path, all->arena))
+	for (size_t i = 0; i < p->values.n; i++)
+		if (file_holds_secrets(
+			    known->gate,
+			    path_resolve(p->values.item[i], from, all->arena),
+			    all->arena))
 			return true;
-		for (unsigned k = 0; k < PATH_HOMES; k++) {
-			home = path_own_home(k);
-			if (home && place_covers(path, home))
-				return true;
-		}
-	}
 	return false;
 }
 

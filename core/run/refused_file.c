@@ -7,8 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/fd.h"
+#include "core/base/place.h"
 #include "core/config/paths.h"
 
+/* Bytes of a script that a person wrote: more is none. */
+#define SCRIPT_BYTES (64 * 1024)
 /* Folders above a missing file in which one that is there is looked for. */
 #define ABOVE_MAX 32
 
@@ -83,15 +87,93 @@ static const char *folder_named(struct file_finder *f, const char *path)
 	return NULL;
 }
 
+bool file_holds_secrets(const struct gate *gate, const char *path,
+			struct arena *arena)
+{
+	if (gate_is_secret(gate, path) || gate_secrets_in(gate, path, arena))
+		return true;
+	for (unsigned i = 0; i < PATH_HOMES; i++) {
+		const char *home = path_own_home(i);
+
+		if (home && place_covers(path, home))
+			return true;
+	}
+	return false;
+}
+
+/* Is it below a working folder of a project: none such as /tmp or HOME? */
+static bool is_in_project(const struct file_finder *f, const char *path)
+{
+	const char *folder[] = {path_resolve(".", NULL, f->arena),
+				f->known->request->cwd};
+
+	for (size_t i = 0; i < ARRAY_LEN(folder); i++)
+		if (folder[i] && strrchr(folder[i], '/') != folder[i] &&
+		    is_at(folder[i], path) &&
+		    !file_holds_secrets(f->known->gate, folder[i], f->arena))
+			return true;
+	return false;
+}
+
+/* Add the paths that words of the person name. */
+static void add_said(struct file_finder *f, struct str text)
+{
+	struct strlist paths = gate_path_words(text, f->arena);
+
+	for (size_t i = 0; i < paths.n; i++)
+		list_add(&f->said, f->arena,
+			 file_real(f, str_of(paths.item[i])));
+}
+
+/* The script of a step is the person's; that of a server is not. */
+static void add_script(struct file_finder *f)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(SCRIPT_BYTES);
+	struct gate_explained own;
+	const char *script;
+
+	if (f->known->is_server ||
+	    gate_explain(f->known->gate, f->known->request, f->arena, &own,
+			 ERR_IGNORED) < 0)
+		return;
+	script = own.script	   ? file_real(f, str_of(own.script))
+		 : own.interpreter ? own.program
+				   : NULL;
+	if (script && fd_read_regular(script, &text, ERR_IGNORED) == 0)
+		add_said(f, buf_str(&text));
+}
+
+/* Does the person name the path, or a folder above it? A program may say what
+   it likes. */
+static bool is_said(struct file_finder *f, const char *path)
+{
+	const struct gate_request *r = f->known->request;
+
+	if (!f->said.n) {
+		for (size_t i = 1; r->argv[0] && r->argv[i]; i++)
+			add_said(f, str_of(r->argv[i]));
+		for (size_t i = 0; r->env && r->env[i]; i++)
+			add_said(f, str_of(r->env[i]));
+		add_said(f, f->known->asked);
+		add_script(f);
+		list_add(&f->said, f->arena, "");
+	}
+	return place_around(&f->said, path);
+}
+
 static bool is_meant(struct file_finder *f, const char *path)
 {
-	if (gate_is_secret(f->known->gate, path))
-		return false;
-	if (is_brief(f->known) || !f->known->is_server)
-		return true;
-	return !strstr(path, "/.") &&
-	       (list_has(file_named(f), path) || folder_named(f, path) ||
-		is_at(path_resolve(".", NULL, f->arena), path));
+	return is_brief(f->known) || list_has(file_named(f), path) ||
+	       folder_named(f, path) || is_said(f, path) ||
+	       is_in_project(f, path);
+}
+
+/* Is it a key, or a hidden file that a server would like to have? */
+static bool is_closed(const struct file_finder *f, const char *path)
+{
+	return gate_is_secret(f->known->gate, path) ||
+	       (f->known->is_server && !is_brief(f->known) &&
+		strstr(path, "/."));
 }
 
 /*
@@ -147,8 +229,10 @@ void file_judge(struct file_finder *f, enum said_kind kind,
 		     path_is_beneath(file->path, &p->read) ||
 		     (kind == SAID_ACCESS && !is_there);
 	const char *key = write ? "write" : "read", *folder;
+	bool is_row = is_meant(f, file->path);
 	struct stat st;
 
+	file->write = write;
 	file->value = file->path;
 	/* the folder that the program was told to work on */
 	folder = write ? NULL : folder_named(f, file->path);
@@ -160,10 +244,13 @@ void file_judge(struct file_finder *f, enum said_kind kind,
 	if (path_is_beneath(file->path, &p->write))
 		file->why = "is granted, but its permissions or file system "
 			    "refuse it";
-	else if (!is_meant(f, file->path))
+	else if (is_closed(f, file->path) || (f->known->is_server && !is_row))
 		file->why = "is not granted";
 	else
 		file->why = refusal_of(f, key, file->value);
+	file->counts = !file->why;
+	if (!is_row && !file->why)
+		file->why = "is not granted";
 	file->key = file->why ? NULL : key;
 }
 

@@ -23,6 +23,8 @@ struct refused_file {
 	const char *key;   /* "read", "write"; NULL: no grant is advised */
 	const char *value; /* the path, or the folder to write in */
 	const char *why;   /* without a key: the reason, behind the path */
+	bool counts;	   /* a refusal even where no row is advised */
+	bool write;	   /* to be written, else read */
 	bool is_absent;	   /* the file that was asked for is not there */
 };
 
@@ -30,6 +32,7 @@ struct file_finder {
 	const struct advice_known *known; /* .gate and .request are there */
 	struct arena *arena;
 	struct strlist named; /* of file_named() */
+	struct strlist said;  /* paths in words of the person, resolved */
 };
 
 /*
@@ -41,8 +44,14 @@ const char *file_real(const struct file_finder *f, struct str path) MUST_USE;
 /* The files and folders that arguments name, resolved, there or not. */
 const struct strlist *file_named(struct file_finder *f) MUST_USE;
 
+/* Is the path a key, or a folder with keys or HOME in it? */
+bool file_holds_secrets(const struct gate *gate, const char *path,
+			struct arena *arena) MUST_USE;
+
 /*
- * Find the grant that a file lacks: fill the rest behind .path.
+ * Find the grant that a file lacks: fill the rest behind .path. A grant is
+ * advised for what words of the person name, or what lies in the project in
+ * which the program starts: words of a program alone make none.
  *
  * kind  words of the program about it
  */

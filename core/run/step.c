@@ -425,6 +425,7 @@ static void advise(struct step_run *s, struct str err_tail,
 	const struct advice_known known = {
 		.verdict = v,
 		.said = has_failed(s) ? words_of(s, err_tail) : err_tail,
+		.asked = s->plan->inputs.json,
 		.failed = has_failed(s),
 		.is_server = s->is_call,
 		.own = &s->plan->step->sandbox,

@@ -1,5 +1,11 @@
 #include "gate/policy/path_words.h"
 
+#include "core/base/arena.h"
+#include "gate/gate.h"
+
+/* Words that a text of ours has at most. */
+#define WORDS_MAX 512
+
 /* Bytes between words: blanks, quotes, operators of shells and other
    languages. */
 static bool is_between(char c)
@@ -86,4 +92,17 @@ bool path_word_next(struct str *text, struct path_word *ret)
 		return true;
 	}
 	return false;
+}
+
+struct strlist gate_path_words(struct str text, struct arena *arena)
+{
+	struct strlist paths = {NULL, 0};
+	struct path_word w;
+
+	for (size_t i = 0; i < WORDS_MAX && path_word_next(&text, &w); i++)
+		list_add_new(&paths, arena,
+			     arena_printf(arena, "%s%.*s",
+					  w.from == PATH_FROM_HOME ? "~/" : "",
+					  STR_ARG(w.path)));
+	return paths;
 }

@@ -102,6 +102,32 @@ args = ['-c', 'echo x >$T/shelf/new && echo done']
 sandbox.read = ['shelf']" \
 	"sandbox.write = [\"$T/shelf\"]" 'done'
 
+echo "cat $T/elsewhere/a.md" >shelf/read.sh
+follow a-script "$script
+command = 'sh'
+args = ['$T/shelf/read.sh']
+sandbox.read = ['shelf/read.sh']" \
+	"sandbox.read = [\"shelf/read.sh\", \"$T/elsewhere/a.md\"] $in_place" \
+	'call the dentist'
+# a path that the program alone names makes no row
+echo "$T/elsewhere/a.md" >shelf/list
+step its-own-wish "$script
+command = 'sh'
+args = ['-c', 'while read -r f; do cat \"\$f\"; done <shelf/list']
+sandbox.read = ['shelf/list']"
+is "a path in the words of a program alone: no line" "$(lines)" ''
+json_is "a path in the words of a program alone: it is named" \
+	step_results[0].advice[0].text "$T/elsewhere/a.md is not granted" \
+	step_results[0].advice[-1].text '~matins trace -c'
+step ends-well "$script
+command = 'sh'
+args = ['-c', 'while read -r f; do cat \"\$f\"; done <shelf/list; :']
+sandbox.read = ['shelf/list']"
+is "said by one that ended well: no line" "$(lines)" ''
+json_is "said by one that ended well: it counts as refused" \
+	step_results[0].refused true \
+	step_results[0].advice[0].text "$T/elsewhere/a.md is not granted"
+
 echo "buy bread" >shelf/b.md
 follow one-more "$script
 command = 'sh'

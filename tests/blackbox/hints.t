@@ -38,6 +38,10 @@ cat >server.py <<-'END'
 	    if mode == "say":
 	        return {"content": [{"type": "text", "text": path}],
 	                "isError": True}
+	    if mode == "claim":
+	        return {"content": [{"type": "text", "text":
+	            "EACCES: permission denied, open '%s'" % path[::-1]}],
+	                "isError": True}
 	    try:
 	        open(path, "r" if mode == "read" else "a")
 	        text = "no"
@@ -126,6 +130,34 @@ run_matins call t --read . "${python[@]}" write "$T/.hidden/file"
 err_like "a hidden path is named" "$T/.hidden/file is not granted"
 err_unlike "no option offers the hidden path" '--(read|write) [^ ]*hidden'
 
+# claim FOLDER PATH [ARGS]: what becomes of a path that the server alone
+# names, said from that folder
+claim() {
+	cd "$1" || exit 1
+	run_matins call t "${@:3}" --read "$T/server.py" -- \
+		"$PYTHON" "$T/server.py" claim "$(rev <<<"$2")"
+	cd "$T" || exit 1
+}
+wish="$T/data/file"
+for from in / /tmp "$HOME" "$T" "$T/elsewhere"; do
+	claim "$from" "$wish"
+	err_like "said from ${from/#"$T"/T}: it is named" \
+		"$wish is not granted\$"
+	err_unlike "said from ${from/#"$T"/T}: no row" 'to allow it'
+	hints "said from ${from/#"$T"/T}: a trace is offered" 1
+done
+claim "$T/data" "$wish"
+err_like "said of the project in which it starts: a row" \
+	"to allow it: --read $wish\$"
+claim "$T" "$wish" "path=$wish"
+err_like "an argument of the tool names it: a row" \
+	"to allow it: --read $wish\$"
+claim "$T" "$wish" path=data/
+err_like "an argument of the tool names its folder: a row" \
+	"to allow it: --read $wish\$"
+claim "$T" "$wish" "path=$T/dat"
+err_unlike "an argument names another path: no row" 'to allow it'
+
 cp server.py elsewhere/server.py
 cd elsewhere || exit 1
 run_matins tools -- "$PYTHON" server.py start "$T/data/"
@@ -140,8 +172,10 @@ printf '#!/bin/sh\nls\n' >script
 chmod 755 script
 run_matins tools --preset none -- ./script
 hints "a script that starts what it may not: one line" 1
-err_like "a script that starts what it may not: no path is guessed" \
+err_like "a script that starts what it may not: what was refused" \
 	'refused a file, and does not name it|to allow it: --exec ls$'
+err_unlike "a script that starts what it may not: no path is guessed" \
+	'--(read|write) |script (is|lies)'
 
 printf '%s\n' '{"tool":"t"}' '{"tool":"t"}' >two.jsonl
 run_matins call --batch two.jsonl --read . "${python[@]}" write "$T/data/file"
