@@ -196,8 +196,8 @@ static bool is_whole(const struct run_options *o)
 	return !o->only_step && !o->only.n && !o->skip.n;
 }
 
-/* Name the routine, or one step of it: `step` must not look like a run of the
-   whole routine in the ledger. */
+/* Name the routine, or one step of it: in the ledger `step` must not look like
+   a run of the whole routine, and a trace not like one under the policy. */
 static struct ledger_routine which_of(struct run *r)
 {
 	const struct run_options *o = r->o;
@@ -208,8 +208,9 @@ static struct ledger_routine which_of(struct run *r)
 	};
 
 	if (o->only_step)
-		which.name = arena_printf(&r->result->arena, "%s/%s",
-					  which.name, o->only_step);
+		which.name =
+			arena_printf(&r->result->arena, "%s/%s%s", which.name,
+				     o->only_step, o->tracer ? " (trace)" : "");
 	return which;
 }
 
@@ -320,6 +321,9 @@ static void record_failure(struct run *r, const struct err *why)
 		.wall_ns = r->loop.clock->wall_ns(r->loop.clock),
 	};
 	end.which.whole = false;
+	if (r->o->tracer)
+		end.summary = arena_printf(&r->result->arena, "%s: %s",
+					   end.which.name, why->msg);
 	if (ledger_finish(r->ledger, r->result->report.generation, &end, NULL,
 			  r->o->file->config.keep_runs, &ignored) < 0)
 		log_warning("this run is not recorded: %s", ignored.msg);

@@ -194,6 +194,11 @@ run_matins doctor -c parts.toml r --stale 1h
 exit_is "a whole run does" 0
 run_matins golden record -c parts.toml r --report last
 exit_is "golden record --report last takes the last report" 0
+run_matins trace -c parts.toml r a
+run_matins history -c parts.toml -n 1
+out_like "a trace is marked as one" ' r/a \(trace\): 1 ran, 0 skipped, 0 failed$'
+run_matins history -c parts.toml r -n 1 --json
+json_is "and is no run of the routine" runs[0].routine r runs[0].whole true
 run_matins run -c parts.toml r --only a
 run_matins golden check -c parts.toml r --report last
 exit_is "golden --report last: the last that was whole" 0
