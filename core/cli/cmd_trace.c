@@ -50,7 +50,7 @@ const struct option options_trace[] = {
 	{"output", 'o', "FILE", "write the table to a new file"},
 	{"force", 0, NULL, "let -o replace an existing file"},
 	{"apply", 0, NULL,
-	 "put the rows that the step lacks into its configuration, and print "
+	 "put the rows that a step lacks into its configuration, and print "
 	 "the lines that changed"},
 	{0},
 };
@@ -62,8 +62,21 @@ const struct option options_trace[] = {
 /* Keys that a trace finds rows of. */
 #define TRACE_KEYS 8
 
+/* What the traces of several steps came to. */
+enum outcome { CHANGED, COMPLETE, FAILED, LEFT_OUT, NOT_TRACED, OUTCOMES };
+
+/* Traces of the steps of a routine, one after the other. */
+struct walk {
+	struct arena arena;
+	struct strlist said; /* notes that one trace has for all */
+	struct strlist step[OUTCOMES];
+};
+
 struct trace {
 	const struct args *args;
+	const char *routine, *step; /* NULL: a program */
+	struct walk *walk;	    /* NULL: the only trace */
+	enum outcome outcome;
 	struct arena arena;
 	struct gate_policy asked;  /* all options */
 	struct gate_policy plain;  /* options that grant nothing */
@@ -374,6 +387,19 @@ static void drop_grants(struct trace *t)
 	t->plain.record_exec = false;
 }
 
+/* Several traces have much to say in common: it is said by the first one. */
+static bool is_news(struct trace *t, const char *sentence)
+{
+	struct walk *w = t->walk;
+
+	if (w && list_has(&w->said, sentence))
+		return false;
+	if (w)
+		list_add(&w->said, &w->arena,
+			 arena_strdup(&w->arena, sentence));
+	return true;
+}
+
 static int open_policy(struct trace *t, struct gate *gate, const char *cwd,
 		       struct err *err)
 {
@@ -383,7 +409,8 @@ static int open_policy(struct trace *t, struct gate *gate, const char *cwd,
 			      &says, err) < 0)
 		return -1;
 	for (size_t i = 0; i < says.n; i++)
-		log_note("trace: %s", says.item[i]);
+		if (is_news(t, says.item[i]))
+			log_note("trace: %s", says.item[i]);
 	return 0;
 }
 
@@ -574,9 +601,9 @@ static void say_left(const struct trace *t)
 }
 
 /* Say why the file stays as it is. */
-static void say_unchanged(const struct trace *t, const char *step)
+static void say_unchanged(const struct trace *t)
 {
-	log_note("trace: step %s %s; %s stays as it is%s%s", step,
+	log_note("trace: step %s %s; %s stays as it is%s%s", t->step,
 		 t->went_well && t->left_out ? "has all that a trace may grant"
 		 : t->went_well
 			 ? "has all that it needs"
@@ -592,32 +619,33 @@ static void say_unchanged(const struct trace *t, const char *step)
  * errors  ERR_CONFIG  it changed meanwhile, or cannot be edited; ERR_SYS,
  *	   ERR_OUTPUT
  */
-static int apply_write(struct trace *t, const char *routine, const char *step,
-		       struct err *err)
+static int apply_write(struct trace *t, struct err *err)
 {
 	AUTO(buf_release) struct buf old = BUF_INIT(LIMIT_CONFIG_BYTES);
 	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_CONFIG_BYTES);
 	AUTO(buf_release) struct buf diff = BUF_INIT(BUF_UNBOUNDED);
 
 	if (read_again(t, &old, err) < 0 ||
-	    edit_sandbox(buf_str(&old), routine, step, t->row, t->n_rows, &text,
-			 err) < 0)
+	    edit_sandbox(buf_str(&old), t->routine, t->step, t->row, t->n_rows,
+			 &text, err) < 0)
 		return err_wrap(err, "--apply");
 	say_left(t);
 	if (str_eq(buf_str(&old), buf_str(&text))) {
-		say_unchanged(t, step);
+		say_unchanged(t);
 		return 0;
 	}
 	if (check_text(t, buf_str(&text), err) < 0 ||
 	    outfile_write_str(&t->applied, buf_str(&text), err) < 0)
 		return err_wrap(err, "--apply");
 	keep_allowance(t, buf_str(&text));
+	t->outcome = t->went_well ? CHANGED : FAILED;
 	buf_addf(&diff, "--- %s\n+++ %s\n", t->config->path, t->config->path);
 	edit_diff(buf_str(&old), buf_str(&text), &diff);
 	log_note("trace: wrote %s; to run the step: %s%s%s%s", t->config->path,
-		 advice_about(&t->config->config, "step",
-			      arena_printf(&t->arena, "%s %s", routine, step),
-			      &t->arena),
+		 advice_about(
+			 &t->config->config, "step",
+			 arena_printf(&t->arena, "%s %s", t->routine, t->step),
+			 &t->arena),
 		 t->went_well ? ""
 			      : "; the traced run failed, so rows may be "
 				"missing: trace again when it works",
@@ -792,6 +820,7 @@ static int begin_step(void *arg, struct gate *gate, struct plan_step *step,
 {
 	struct trace *t = arg;
 
+	t->outcome = LEFT_OUT;
 	if (step->reason != REASON_NONE)
 		return err_set(err, ERR_USAGE, "step %s would be skipped: %.*s",
 			       step->step->name, STR_ARG(step->error));
@@ -810,7 +839,8 @@ static int begin_step(void *arg, struct gate *gate, struct plan_step *step,
 	t->request.policy = &t->plain;
 	if (open_policy(t, gate, step->request.cwd, err) < 0)
 		return -1;
-	log_note("trace: the step really runs and calls its tool");
+	t->outcome = FAILED;
+	log_note("trace: step %s really runs and calls its tool", t->step);
 	step->policy = t->traced;
 	step->request.record = RECORD_ALL;
 	return 0;
@@ -848,8 +878,10 @@ static void step_ended(void *arg, struct gate *gate,
 			       "# of step %s: paste it behind that step, or "
 			       "let --apply write it\n"
 			       "[routines.%s.steps.sandbox]",
-			       t->args->positional[1], t->args->positional[0]),
+			       t->step, t->routine),
 		  &out);
+	if (t->walk)
+		buf_addc(&out, '\n');
 	hits = (args_has(t->args, "json") ? scrub_json : scrub_apply)(
 		scrub, buf_str(&out), &t->table);
 	if (hits)
@@ -858,7 +890,7 @@ static void step_ended(void *arg, struct gate *gate,
 }
 
 /* Say why the step failed, in the words of the tool or on stderr. */
-static void say_failure(const struct report_step *s, const char *name)
+static void say_failure(const struct trace *t, const struct report_step *s)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf lines = BUF_INIT(BUF_UNBOUNDED);
@@ -868,14 +900,13 @@ static void say_failure(const struct report_step *s, const char *name)
 	else
 		buf_add_str(&text, s->said);
 	said_join(&lines, buf_str(&text), "; ");
-	log_warning("%s: %.*s%s%s", name, STR_ARG(s->error),
+	log_warning("%s: %.*s%s%s", t->step, STR_ARG(s->error),
 		    lines.n ? ": " : "", buf_cstr(&lines));
 }
 
 static int run_step(struct trace *t, const struct config_file *file,
 		    struct err *err)
 {
-	char **name = t->args->positional;
 	struct run_tracer tracer = {
 		.begin = begin_step,
 		.ended = step_ended,
@@ -883,7 +914,7 @@ static int run_step(struct trace *t, const struct config_file *file,
 	};
 	struct run_options o = {
 		.file = file,
-		.only_step = name[1],
+		.only_step = t->step,
 		.params = args_all(t->args, "param", &t->arena),
 		.tracer = &tracer,
 		/* advice is of a run, and the trace shows more */
@@ -892,25 +923,28 @@ static int run_step(struct trace *t, const struct config_file *file,
 	struct run_result result;
 	int status, r = 0;
 
-	if (find_routine(&file->config, name[0], &o.routine, err) < 0 ||
+	if (find_routine(&file->config, t->routine, &o.routine, err) < 0 ||
 	    path_check_links_of(t->file.path, &t->file.folder, &file->config,
 				err) < 0 ||
 	    run_routine(&o, &result, err) < 0)
 		return -1;
 	status = result.exit_status;
 	if (result.report.n_steps && result.report.steps[0].error.n)
-		say_failure(&result.report.steps[0], name[1]);
+		say_failure(t, &result.report.steps[0]);
 	run_result_release(&result);
 	if (t->has_failed) {
 		*err = t->why;
 		return -1;
 	}
-	if (!t->has_needs)
-		return err_set(err, ERR_SYS, "%s was not started", name[1]);
+	if (!t->has_needs) {
+		t->outcome = status > 128 ? NOT_TRACED : LEFT_OUT;
+		return err_set(err, ERR_SYS, "%s was not started", t->step);
+	}
+	t->outcome = status > 128 ? NOT_TRACED : status ? FAILED : COMPLETE;
 	if (!t->applied.path)
 		r = put_table(t, &t->table, err);
 	else if (status <= 128)
-		r = apply_write(t, name[0], name[1], err);
+		r = apply_write(t, err);
 	else
 		log_note("trace: it was ended before the step was done; %s "
 			 "stays as it is",
@@ -922,14 +956,11 @@ static int trace_step(struct trace *t, struct err *err)
 {
 	AUTO(config_release) struct config_file file = {.path = NULL};
 	const struct config_options options = {
-		.routine = t->args->positional[0],
+		.routine = t->routine,
+		.quiet = t->walk,
 	};
 	const char *const *env;
 
-	if (args_has(t->args, "verify"))
-		return err_set(err, ERR_USAGE,
-			       "trace: --verify is for programs; a step would "
-			       "call its tool twice");
 	if (policy_options_read(t->args, &t->arena, &t->asked, &env, err) < 0 ||
 	    open_config(t->args, options, &file, err) < 0 ||
 	    /* nothing that is traced can put another file there */
@@ -953,21 +984,9 @@ static void raise_files(void)
 		log_debug("the limit of open files stays as it is");
 }
 
+/* Check what one trace writes, and begin it. */
 static int trace(struct trace *t, struct err *err)
 {
-	bool is_program = t->args->after && t->args->after[0];
-
-	if (is_program == (t->args->n_positional == 2) ||
-	    (is_program && t->args->n_positional))
-		return err_set(err, ERR_USAGE,
-			       "trace: name a routine and a step of it, or a "
-			       "program: matins trace -- PROGRAM ARGS…");
-	if (args_has(t->args, "apply") &&
-	    (is_program || args_has(t->args, "json") ||
-	     args_has(t->args, "output")))
-		return err_set(err, ERR_USAGE,
-			       "trace: --apply writes the configuration of "
-			       "ROUTINE STEP, and takes neither --json nor -o");
 	if (open_output(t->args, &t->file, err) < 0)
 		return -1;
 	if (t->file.is_there && !args_has(t->args, "force"))
@@ -975,22 +994,176 @@ static int trace(struct trace *t, struct err *err)
 			       "%s already exists and may be written by hand; "
 			       "trace --force -o replaces it",
 			       t->file.path);
-	raise_files();
-	return is_program ? trace_program(t, err) : trace_step(t, err);
+	return t->step ? trace_step(t, err) : trace_program(t, err);
 }
 
-int cmd_trace(const struct args *args, struct err *err)
+/*
+ * step  NULL: the program behind --
+ * walk  NULL: there is only this one
+ */
+static int trace_one(const struct args *args, const char *step,
+		     struct walk *walk, struct err *err)
 {
 	struct trace t = {.args = args,
+			  .routine = step ? args->positional[0] : NULL,
+			  .step = step,
+			  .walk = walk,
+			  .outcome = FAILED,
 			  .why = ERR_INIT,
 			  .table = BUF_INIT(BUF_UNBOUNDED),
 			  .file = OUTFILE_INIT,
 			  .applied = OUTFILE_INIT};
 	int status = trace(&t, err);
 
+	if (walk)
+		list_add(&walk->step[t.outcome], &walk->arena, step);
 	buf_release(&t.table);
 	outfile_release(&t.file);
 	outfile_release(&t.applied);
 	arena_release(&t.arena);
 	return status;
+}
+
+/* ---- ROUTINE [STEP…]: one after the other ---- */
+
+/*
+ * The steps that are named, or all.
+ * errors  ERR_UNKNOWN_STEP, and those of the configuration
+ */
+static int list_steps(const struct args *args, struct walk *w,
+		      struct strlist *ret, struct err *err)
+{
+	AUTO(config_release) struct config_file file = {.path = NULL};
+	const struct config_options options = {.routine = args->positional[0]};
+	const struct routine *routine;
+	struct strlist all = {NULL, 0};
+
+	*ret = (struct strlist){NULL, 0};
+	for (size_t i = 1; i < args->n_positional; i++)
+		list_add_new(ret, &w->arena, args->positional[i]);
+	if (ret->n == 1)
+		return 0;
+	if (open_config(args, options, &file, err) < 0 ||
+	    find_routine(&file.config, args->positional[0], &routine, err) < 0)
+		return -1;
+	for (size_t i = 0; i < routine->n_steps; i++)
+		list_add(&all, &w->arena,
+			 arena_strdup(&w->arena, routine->steps[i].name));
+	for (size_t i = 0; i < ret->n; i++)
+		if (!list_has(&all, ret->item[i]))
+			return err_set(err, ERR_UNKNOWN_STEP,
+				       "routine %s has no step %s%s",
+				       routine->name, ret->item[i],
+				       args_meant(str_of(ret->item[i]),
+						  all.item, all.n)
+					       .text);
+	if (!ret->n)
+		*ret = all;
+	return 0;
+}
+
+/* "4 changed, 1 failed (c)" */
+static void say_walk(struct walk *w, const char *routine, bool is_applied)
+{
+	static const char *const words[] = {
+		[CHANGED] = "changed",
+		[COMPLETE] = "complete",
+		[FAILED] = "failed",
+		[LEFT_OUT] = "without a program to trace",
+		[NOT_TRACED] = "not traced",
+	};
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	for (size_t i = 0; i < OUTCOMES; i++) {
+		const struct strlist *steps = &w->step[i];
+
+		if (!steps->n)
+			continue;
+		buf_addf(&out, "%s%zu %s", out.n ? ", " : "", steps->n,
+			 i == COMPLETE && !is_applied ? "traced" : words[i]);
+		for (size_t k = 0; i >= FAILED && k < steps->n; k++)
+			buf_addf(&out, "%s%s%s", k ? ", " : " (",
+				 steps->item[k], k + 1 < steps->n ? "" : ")");
+	}
+	log_note("trace: %s: %s", routine, buf_cstr(&out));
+}
+
+/*
+ * Trace each step in turn; each reads the file that the one before has written.
+ * A step that fails is said, and the others go on; a signal ends the walk.
+ */
+static int walk_steps(const struct args *args, const struct strlist *steps,
+		      struct walk *w, struct err *err)
+{
+	const char *routine = args->positional[0];
+	int worst = 0;
+
+	for (size_t i = 0; i < steps->n; i++) {
+		struct err why = ERR_INIT;
+		int status;
+
+		if (worst > 128) {
+			list_add(&w->step[NOT_TRACED], &w->arena,
+				 steps->item[i]);
+			continue;
+		}
+		status = trace_one(args, steps->item[i], w, &why);
+		if (status < 0)
+			log_warning("trace: %s", why.msg);
+		/* a run skips these as well, or they are remote */
+		if (list_has(&w->step[LEFT_OUT], steps->item[i]))
+			continue;
+		if (status < 0)
+			status = err_exit_status(why.kind);
+		if (!worst || status > 128)
+			worst = status;
+	}
+	say_walk(w, routine, args_has(args, "apply"));
+	if (w->step[LEFT_OUT].n == steps->n)
+		return err_set(err, ERR_USAGE,
+			       "no step of %s has a program to trace", routine);
+	return worst;
+}
+
+static int trace_routine(const struct args *args, struct err *err)
+{
+	struct walk w = {.arena = ARENA_INIT};
+	struct strlist steps;
+	int status = -1;
+
+	if (args_has(args, "verify"))
+		return err_set(err, ERR_USAGE,
+			       "trace: --verify is for programs; a step would "
+			       "call its tool twice");
+	if (list_steps(args, &w, &steps, err) < 0)
+		status = -1;
+	else if (steps.n == 1)
+		status = trace_one(args, steps.item[0], NULL, err);
+	else if (args_has(args, "json") || args_has(args, "output"))
+		err_set(err, ERR_USAGE,
+			"trace: --json and -o take the table of one step: "
+			"matins trace %s STEP",
+			args->positional[0]);
+	else
+		status = walk_steps(args, &steps, &w, err);
+	arena_release(&w.arena);
+	return status;
+}
+
+int cmd_trace(const struct args *args, struct err *err)
+{
+	bool is_program = args->after && args->after[0];
+
+	if (is_program == (args->n_positional > 0))
+		return err_set(err, ERR_USAGE,
+			       "trace: name a routine and steps of it, or a "
+			       "program: matins trace -- PROGRAM ARGS…");
+	if (args_has(args, "apply") &&
+	    (is_program || args_has(args, "json") || args_has(args, "output")))
+		return err_set(err, ERR_USAGE,
+			       "trace: --apply writes the configuration of "
+			       "ROUTINE STEP, and takes neither --json nor -o");
+	raise_files();
+	return is_program ? trace_one(args, NULL, NULL, err)
+			  : trace_routine(args, err);
 }

@@ -223,6 +223,31 @@ static void add_line(struct line *l, struct str value, const char *help)
 
 /* ---- reading the line ---- */
 
+/* Take the next word of a synopsis; n = 0 at the end. */
+static struct str next_word(const char **p)
+{
+	struct str word;
+
+	while (**p && !isalpha((unsigned char)**p))
+		(*p)++;
+	word = (struct str){*p, 0};
+	while (isalpha((unsigned char)**p))
+		(*p)++;
+	word.n = (size_t)(*p - word.p);
+	return word;
+}
+
+static bool takes(const struct line *l, const char *kind)
+{
+	const char *p = l->command->synopsis;
+	struct str word;
+
+	while ((word = next_word(&p)).n)
+		if (str_is(word, kind))
+			return true;
+	return false;
+}
+
 /* --name, --name=VALUE, -n, -nVALUE; NULL: no option with a value */
 static const struct option *find_valued(const struct line *l, const char *word,
 					const char **ret_value)
@@ -289,7 +314,9 @@ static void read_line(struct line *l, int argc, char **argv)
 		} else if (argv[i][0] == '-' && argv[i][1]) {
 			read_option(l, argc, argv, &i);
 		} else {
-			l->routine = argv[i];
+			/* steps stand behind the routine, as actions before */
+			if (!l->n_given || !takes(l, "STEP"))
+				l->routine = argv[i];
 			l->n_given++;
 		}
 	}
@@ -401,31 +428,6 @@ static void add_values(struct line *l)
 
 /* ---- words behind a command ---- */
 
-/* Take the next word of a synopsis; n = 0 at the end. */
-static struct str next_word(const char **p)
-{
-	struct str word;
-
-	while (**p && !isalpha((unsigned char)**p))
-		(*p)++;
-	word = (struct str){*p, 0};
-	while (isalpha((unsigned char)**p))
-		(*p)++;
-	word.n = (size_t)(*p - word.p);
-	return word;
-}
-
-static bool takes(const struct line *l, const char *kind)
-{
-	const char *p = l->command->synopsis;
-	struct str word;
-
-	while ((word = next_word(&p)).n)
-		if (str_is(word, kind))
-			return true;
-	return false;
-}
-
 static void add_commands(struct line *l)
 {
 	for (const struct command *c = commands; c->name; c++)
@@ -480,7 +482,7 @@ static void add_given(struct line *l)
 	if (takes(l, "ROUTINE")) {
 		if (n == 0)
 			add_routines(l);
-		else if (n == 1 && takes(l, "STEP"))
+		else if (n < l->command->max && takes(l, "STEP"))
 			add_steps(l);
 	} else if (takes(l, "PROGRAM")) {
 		buf_adds(&l->out, n ? ":files\n" : ":programs\n");

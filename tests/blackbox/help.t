@@ -164,6 +164,7 @@ completes "no routine behind a routine" "" run -c names.toml r ''
 completes "routines of step" "evening" step -c names.toml e
 completes "steps of its routine" "one two" step -c names.toml r ''
 completes "steps of trace" "two" trace --read /tmp -c names.toml r t
+completes "more steps of trace" "two" trace -c names.toml r one t
 completes "steps behind --config=" "one two" step --config = names.toml r ''
 completes "no steps of an unknown routine" "" step -c names.toml q ''
 completes "nothing behind a step" "" step -c names.toml r one ''

@@ -307,6 +307,92 @@ err_like "a trace that is ended: said" 'ended before the step was done; ended.to
 err_unlike "a trace that is ended: never content" 'has all that it needs'
 is "a trace that is ended: the file" "$(cat ended.toml)" "$(cat ended.old)"
 
+# ---- a whole routine: its steps one after the other ----
+
+cat >all.toml <<'END'
+[servers.far]
+url = "https://127.0.0.1:9/mcp"
+[[routines.all.steps]]
+name = "first" # mine
+type = "script"
+command = "sh"
+args = ["-c", "read -r x <notes/a.md"]
+[[routines.all.steps]]
+name = "plain"
+type = "script"
+command = "true"
+[[routines.all.steps]]
+name = "missing"
+type = "script"
+command = "no-such-program"
+[[routines.all.steps]]
+name = "far"
+type = "mcp-client"
+server = "far"
+tool = "t"
+[[routines.all.steps]]
+name = "bad"
+type = "script"
+command = "sh"
+args = ["-c", "read -r x <notes/a.md; exit 3"]
+[[routines.all.steps]]
+name = "last"
+type = "script"
+command = "sh"
+args = ["-c", "read -r x <notes/a.md; echo $x >out/copy"]
+END
+cp all.toml all.old
+run_matins trace -c all.toml all
+exit_is "all steps: the status of the first that failed" 2
+is "all steps: a table for each program" \
+	"$(grep -c '^.routines.all.steps.sandbox.$' "$out")" 4
+is "without --apply the file stays" "$(cat all.toml)" "$(cat all.old)"
+run_matins trace -c all.toml all --apply
+exit_is "all steps, --apply: the status of the first that failed" 2
+err_like "one summary, which names what is left" \
+	'trace: all: 2 changed, 1 complete, 1 failed \(bad\), 2 without a program to trace \(missing, far\)$'
+err_like "why a step is left out" 'far is a remote server'
+is "what all steps have in common is said once" \
+	"$(grep -c 'it may read and run everything' "$err")" 1
+is "each step has its rows, a failed one as well" \
+	"$(grep sandbox all.toml)" \
+	$'sandbox.read = ["./notes/a.md"]\nsandbox.read = ["./notes/a.md"]\nsandbox.read = ["./notes/a.md"]\nsandbox.write = ["./out"]'
+run_matins run -c all.toml all --only first,last
+exit_is "and the steps run" 0
+is "with their work done" "$(cat out/copy)" "call the dentist"
+run_matins trace -c all.toml all first plain --apply
+exit_is "some steps: all well" 0
+err_like "some steps: a second trace changes nothing" 'trace: all: 2 complete$'
+run_matins trace -c all.toml all first frist
+exit_is "a misspelt step among others" 1
+err_like "a misspelt step among others: the one that was meant" \
+	'routine all has no step frist; did you mean first\?$'
+err_unlike "a misspelt step among others: nothing runs" 'really runs'
+for args in --json "-o table.toml"; do
+	# shellcheck disable=SC2086
+	run_matins trace -c all.toml all $args
+	exit_is "$args takes one step" 64
+done
+run_matins history -c all.toml all --json
+json_is "a trace is no run of the routine" runs '#1' runs[0].whole false
+run_matins history -c all.toml
+out_like "but it is marked in the list" ' all/first \(trace\): 1 ran'
+out_like "one that could not begin as well" ' all/far \(trace\): far is'
+run_matins doctor -c all.toml all --stale 1h
+out_like "and keeps no dead-man check alive" 'FAILED +all +never finished a whole'
+
+cp all.old cut.toml
+sed -i "/exit 3/s,\"-c\"\, .*,\"-c\"\, 'echo >out/begun; read -r x <$PWD/out/never']," cut.toml
+"$BIN" trace -c cut.toml all first bad last --apply >"$out" 2>"$err" &
+read -t 30 -r _ <>out/begun
+kill -TERM $!
+wait $!
+is "a walk that is ended: status" $? 143
+err_like "a walk that is ended: what was not traced" \
+	'trace: all: 1 changed, 2 not traced \(bad, last\)$'
+is "a walk that is ended keeps what is known" \
+	"$(grep -c sandbox cut.toml)" 1
+
 cat >changed.toml <<-END
 	[[routines.r.steps]]
 	name = "waits"
