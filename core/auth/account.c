@@ -45,8 +45,9 @@ static int read_object(struct store *s, const struct store_name *name,
 		return -1;
 	return err_set(err, ERR_SYNTAX,
 		       "the stored tokens of %s are not ours; remove them with "
-		       "`matins auth logout`",
-		       name->shown ? name->shown : name->server);
+		       "`%s`",
+		       owner_shown(name->owner, arena),
+		       owner_command(name->owner, "logout", arena));
 }
 
 static void fill_account(struct account *a, const struct json *object,
@@ -81,8 +82,7 @@ static const char *last_text(const struct owner *owner, struct arena *arena)
 static int read_last(struct store *s, const struct owner *owner,
 		     struct arena *arena, const char **ret, struct err *err)
 {
-	const struct store_name name = {last_text(owner, arena), "",
-					owner_shown(owner, arena)};
+	const struct store_name name = {last_text(owner, arena), "", owner};
 	AUTO(json_freep) struct json *object = NULL;
 	int r = read_object(s, &name, arena, &object, err);
 
@@ -101,7 +101,7 @@ static int read_present(struct store *s, const struct owner *owner,
 			struct arena *arena, struct present *ret,
 			struct err *err)
 {
-	struct store_name name = {NULL, "", owner_shown(owner, arena)};
+	struct store_name name = {NULL, "", owner};
 	AUTO(json_freep) struct json *object = NULL;
 	int r;
 
@@ -121,8 +121,7 @@ static int read_account(struct store *s, const struct owner *owner,
 			struct account *ret, struct err *err)
 {
 	AUTO(arena_wipe) struct arena arena = ARENA_INIT;
-	const struct store_name name = {text, issuer,
-					owner_shown(owner, &arena)};
+	const struct store_name name = {text, issuer, owner};
 	AUTO(json_freep) struct json *object = NULL;
 	int r = read_object(s, &name, &arena, &object, err);
 
@@ -152,8 +151,7 @@ static int read_old(struct store *s, const struct owner *owner,
 		    struct account *ret, struct err *err)
 {
 	AUTO(arena_wipe) struct arena arena = ARENA_INIT;
-	struct store_name name = {old_text(owner, &arena), "",
-				  owner_shown(owner, &arena)};
+	struct store_name name = {old_text(owner, &arena), "", owner};
 	AUTO(json_freep) struct json *object = NULL;
 	int r = read_object(s, &name, &arena, &object, err);
 
@@ -308,7 +306,7 @@ int account_save(struct store *s, const struct owner *owner,
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	const char *client = client_of(a);
 	const struct store_name name = {owner_text(owner, client, &arena),
-					a->issuer, owner_shown(owner, &arena)};
+					a->issuer, owner};
 
 	if (!s)
 		return 0;

@@ -174,9 +174,10 @@ static void note_old(struct auth *a)
 	if (a->account.is_old && a->options.grant == AUTH_CODE)
 		log_note("%s: tokens that an earlier version kept for this URL "
 			 "do not say which server they are of, and are not "
-			 "used; a login gets new ones, and `matins auth logout "
-			 "--url` forgets them",
-			 owner_shown(&a->owner, &a->arena));
+			 "used; a login gets new ones, and `%s` forgets them",
+			 owner_shown(&a->owner, &a->arena),
+			 owner_command(&(struct owner){.url = a->owner.url},
+				       "logout", &a->arena));
 	a->account.is_old = false;
 }
 
@@ -428,7 +429,7 @@ static enum authorizer_verdict begin_flow(struct refusal *r,
 	if (has_failed(a, r->err))
 		return AUTHORIZER_NO;
 	if (kind == FLOW_KIND_AUTHORIZE &&
-	    guard_person(&a->context, &a->options, r->err) < 0)
+	    guard_person(&a->context, &a->options, &a->owner, r->err) < 0)
 		return AUTHORIZER_NO;
 	start_flow(a,
 		   &(struct flow_start){
@@ -571,6 +572,7 @@ int auth_new(const struct auth_context *context,
 	a->options = *options;
 	a->owner = (struct owner){
 		.name = context->server_name,
+		.config = context->config,
 		.url = options->url,
 		.grant = auth_grant_word(options->grant),
 		.client = options->client_id,

@@ -111,6 +111,7 @@ struct auth_context {
 	const enum address_class *server_range;
 	void *arg;		 /* of the two */
 	const char *server_name; /* of "matins auth login NAME"; NULL: by url */
+	const char *config;	 /* " -c FILE" of it; NULL: "" */
 	/* No other server in use has its URL, so tokens of a version that knew
 	   URLs only are its. */
 	bool is_only_one;

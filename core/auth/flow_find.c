@@ -418,9 +418,10 @@ enum flow_verdict flow_judge_issuer(struct flow *f, struct err *err)
 		err_set(err, ERR_PEER,
 			"the server moved from the authorization server %s to "
 			"%s, for which the configured client is not; after "
-			"`matins auth logout` it is used there",
+			"`%s` it is used there",
 			a->issuer,
-			quote_peer(&b, str_of(f->issuer), QUOTE_BYTES));
+			quote_peer(&b, str_of(f->issuer), QUOTE_BYTES),
+			owner_command(f->setting.owner, "logout", &f->arena));
 		return FLOW_FAILED;
 	}
 	if (guard_credential(&f->guard, f->issuer, err) < 0)

@@ -631,7 +631,7 @@ enum flow_verdict flow_identify(struct flow *f, struct err *err)
 	const struct auth_options *o = f->setting.options;
 	const char *scope = f->start.scope, *id = o->client_id;
 
-	if (guard_person(f->setting.context, o, err) < 0)
+	if (guard_person(f->setting.context, o, f->setting.owner, err) < 0)
 		return FLOW_FAILED;
 	/* the account of this issuer may be an earlier one than the present */
 	if (!f->account->issuer ||

@@ -1,5 +1,6 @@
 #include "core/auth/guard.h"
 
+#include "core/auth/owner.h"
 #include "core/auth/words.h"
 
 int guard_url(const struct guard *g, const char *what, const char *text,
@@ -80,24 +81,17 @@ int guard_credential(const struct guard *g, const char *issuer, struct err *err)
 }
 
 int guard_person(const struct auth_context *c, const struct auth_options *o,
-		 struct err *err)
+		 const struct owner *owner, struct err *err)
 {
-	struct str url, where;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 
 	if (o->grant != AUTH_CODE || c->person.open)
 		return 0;
-	/* a query may hold a key */
-	url = str_of(o->url);
-	where = str_cut(&url, '?');
 	return err_set(err, ERR_CREDENTIAL,
-		       "authorization is needed%s: run `matins auth login "
-		       "%s%.*s%s`, or give a token or key as a header",
+		       "authorization is needed%s: run `%s`, or give a token "
+		       "or key as a header",
 		       o->headers && o->headers->n
 			       ? ", for the headers that were given do not do"
 			       : "",
-		       c->server_name ? "" : "--url ",
-		       c->server_name ? (int)strlen(c->server_name)
-				      : (int)where.n,
-		       c->server_name ? c->server_name : where.p,
-		       c->server_name || !url.p ? "" : "?...");
+		       owner_command(owner, "login", &arena));
 }

@@ -61,6 +61,6 @@ int guard_credential(const struct guard *g, const char *issuer, struct err *err)
 	MUST_USE;
 /* errors  ERR_CREDENTIAL  a person is needed and there is none; what to do */
 int guard_person(const struct auth_context *c, const struct auth_options *o,
-		 struct err *err) MUST_USE;
+		 const struct owner *owner, struct err *err) MUST_USE;
 
 #endif

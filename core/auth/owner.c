@@ -1,7 +1,9 @@
 #include "core/auth/owner.h"
 
+#include "core/base/buf.h"
 #include "core/base/sha256.h"
 #include "core/base/str.h"
+#include "core/base/text.h"
 
 /* Of a query that is a digest already nothing changes. */
 static const char *kept_url(const char *url, struct arena *arena)
@@ -37,6 +39,21 @@ const char *owner_shown(const struct owner *o, struct arena *arena)
 	return o->name ? o->name
 		       : arena_printf(arena, "%.*s", (int)strcspn(o->url, "?"),
 				      o->url);
+}
+
+const char *owner_command(const struct owner *o, const char *verb,
+			  struct arena *arena)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	bool has_query = !o->name && strchr(o->url, '?');
+
+	buf_addf(&out, "matins auth %s%s ", verb,
+		 !o->name    ? " --url"
+		 : o->config ? o->config
+			     : "");
+	text_add_word(&out, owner_shown(o, arena));
+	return arena_printf(arena, "%s%s", buf_cstr(&out),
+			    has_query ? "?..." : "");
 }
 
 bool owner_read(const char *text, struct arena *arena, struct owner *ret)

@@ -23,6 +23,7 @@
 /* Texts are borrowed. */
 struct owner {
 	const char *name;   /* of [servers.NAME]; NULL: a URL that was given */
+	const char *config; /* " -c FILE" of commands about it; NULL: "" */
 	const char *url;    /* of the endpoint */
 	const char *grant;  /* a word of AUTH_GRANTS; NULL: an old entry */
 	const char *client; /* id that is configured; NULL: the last one used */
@@ -43,6 +44,10 @@ const char *owner_text(const struct owner *o, const char *client,
 bool owner_is_last(const char *text) MUST_USE;
 /* For sentences: the name, else the URL without its query. */
 const char *owner_shown(const struct owner *o, struct arena *arena) MUST_USE;
+/* A command about it, to paste: "matins auth login -c FILE NAME"; of a URL
+   without the query, which may hold a key. */
+const char *owner_command(const struct owner *o, const char *verb,
+			  struct arena *arena) MUST_USE;
 /* Texts in the arena. false: an old entry; only `url` and `takes_old` are
    set */
 bool owner_read(const char *text, struct arena *arena, struct owner *ret)

@@ -10,6 +10,7 @@
 
 #include "core/auth/crypto.h"
 #include "core/auth/key_place.h"
+#include "core/auth/owner.h"
 #include "core/auth/words.h"
 #include "core/base/fd.h"
 #include "core/base/mem.h"
@@ -438,28 +439,38 @@ static int find_key(struct store *s, enum store_key place,
 	return r;
 }
 
-static const char *shown_name(const struct store_name *name)
+/* "the tokens of NAME", and the command that gets new ones. */
+struct words {
+	const char *shown, *login;
+};
+
+static struct words words_of(const struct store_name *name, struct arena *arena)
 {
-	return name->shown ? name->shown : name->server;
+	if (!name->owner)
+		return (struct words){name->server, "matins auth login"};
+	return (struct words){owner_shown(name->owner, arena),
+			      owner_command(name->owner, "login", arena)};
 }
 
 static int key_for(struct store *s, const struct store_name *name,
 		   const struct seal *seal, struct err *err)
 {
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct words said;
 	int r;
 
 	if (s->used == seal->place &&
 	    !memcmp(s->key_id, seal->key_id, SEAL_ID_BYTES))
 		return 0;
 	r = find_key(s, seal->place, seal->key_id, err);
-	if (r < 0)
-		return err_wrap(err, "the tokens of %s", shown_name(name));
 	if (r == 0)
 		return 0;
+	said = words_of(name, &arena);
+	if (r < 0)
+		return err_wrap(err, "the tokens of %s", said.shown);
 	return err_set(err, ERR_CREDENTIAL,
-		       "the tokens of %s: %s; log in again: matins auth "
-		       "login%s",
-		       shown_name(name), places[seal->place].loss,
+		       "the tokens of %s: %s; log in again: %s%s", said.shown,
+		       places[seal->place].loss, said.login,
 		       places[seal->place].hint);
 }
 
@@ -516,6 +527,7 @@ int store_read(struct store *s, const struct store_name *name,
 	AUTO(buf_release) struct buf bytes = BUF_INIT(SEAL_FILE_MAX);
 	struct err why = ERR_INIT;
 	char file[FILE_NAME_BYTES], *text;
+	struct words said;
 	struct seal seal;
 	int r;
 
@@ -539,10 +551,10 @@ int store_read(struct store *s, const struct store_name *name,
 				"changed after it was sealed");
 		}
 	}
+	said = words_of(name, arena);
 	return err_set(err, ERR_CREDENTIAL,
-		       "%s/%s, the tokens of %s: %s; log in again: matins auth "
-		       "login",
-		       s->dir, file, shown_name(name), why.msg);
+		       "%s/%s, the tokens of %s: %s; log in again: %s", s->dir,
+		       file, said.shown, why.msg, said.login);
 }
 
 int store_write(struct store *s, const struct store_name *name, struct str json,

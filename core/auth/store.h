@@ -62,9 +62,9 @@ enum store_key store_key_used(const struct store *s) MUST_USE;
 
 /* The subject of a file, whose name is a digest of the first two. */
 struct store_name {
-	const char *server; /* the owner: owner_text() */
-	const char *issuer; /* "": the record of the present issuer */
-	const char *shown;  /* for sentences; NULL: as `server` */
+	const char *server;	   /* the owner: owner_text() */
+	const char *issuer;	   /* "": the record of the present issuer */
+	const struct owner *owner; /* for sentences; NULL: as `server` */
 };
 
 /*

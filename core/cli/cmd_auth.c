@@ -12,6 +12,7 @@
 #include "core/cli/open.h"
 #include "core/cli/put.h"
 #include "core/cli/target.h"
+#include "core/run/advice_command.h"
 
 /* An address that is pasted; a terminal gives 4095 bytes of a line. */
 #define PASTED_BYTES (64 * 1024)
@@ -143,23 +144,26 @@ static void add_server(struct list *l, struct store *store, const char *text)
 {
 	const int64_t now_s =
 		clock_system()->wall_ns(clock_system()) / (int64_t)NS_PER_S;
-	const struct store_name name = {text, "", NULL};
 	struct owner owner;
+	const struct store_name name = {text, "", &owner};
 	struct said said = {.is_old = !owner_read(text, &l->arena, &owner)};
 	struct str rest = str_of(owner.url), ignored;
 	struct err err = ERR_INIT;
 	bool is_last = owner_is_last(text);
-	int r = is_last ? store_read(store, &name, &l->arena, &ignored, &err)
-			: auth_status_stored(store, &owner, now_s, &said.status,
-					     &err);
+	bool is_ours =
+		owner.name && l->config && config_server(l->config, owner.name);
+	int r;
 
+	if (is_ours)
+		owner.config = advice_config(l->config, &l->arena);
+	r = is_last ? store_read(store, &name, &l->arena, &ignored, &err)
+		    : auth_status_stored(store, &owner, now_s, &said.status,
+					 &err);
 	if (is_last && r >= 0)
 		return;
 	said.name = owner.name;
 	said.url = str_cut(&rest, '?');
-	said.is_elsewhere =
-		owner.name &&
-		(!l->config || !config_server(l->config, owner.name));
+	said.is_elsewhere = owner.name && !is_ours;
 	said.error = r < 0 ? err.msg : NULL;
 	l->n++;
 	l->n_broken += r < 0;

@@ -4,6 +4,7 @@
 #include "core/base/state_dir.h"
 #include "core/cli/args.h"
 #include "core/config/leash.h"
+#include "core/run/advice_command.h"
 
 int open_config(const struct args *args, struct config_options options,
 		struct config_file *ret, struct err *err)
@@ -46,6 +47,7 @@ int open_gate(const struct gate_wish *wish, struct arena *arena,
 int find_routine(const struct config *config, const char *name,
 		 const struct routine **ret, struct err *err)
 {
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	const char *names[256];
 	size_t n = 0;
 
@@ -54,8 +56,9 @@ int find_routine(const struct config *config, const char *name,
 		return 0;
 	for (; n < config->n_routines && n < ARRAY_LEN(names); n++)
 		names[n] = config->routines[n].name;
-	return err_set(err, ERR_UNKNOWN_ROUTINE,
-		       "%s has no routine %s%s`matins list` lists its routines",
-		       config->path, name,
-		       args_meant_or(str_of(name), names, n).text);
+	return err_set(
+		err, ERR_UNKNOWN_ROUTINE,
+		"%s has no routine %s%s`matins list%s` lists its routines",
+		config->path, name, args_meant_or(str_of(name), names, n).text,
+		advice_config(config, &arena));
 }

@@ -430,6 +430,7 @@ static int read_status(struct doctor *d, const struct server *server,
 	const char *name = server->name, *dir = auth->token_store;
 	const struct owner owner = {
 		.name = name,
+		.config = advice_config(d->config, d->arena),
 		.url = url->text.p,
 		.grant = auth->grant ? auth->grant : auth_grant_word(AUTH_CODE),
 		.client = auth->client_id,
@@ -691,6 +692,18 @@ static void add_advice(struct asked *a, const struct client *c, struct buf *out)
 			clean(a, str_of(advice_line(&list.item[i], d->arena))));
 }
 
+/* The command that lists the tools of the server of a step. */
+static const char *tools_of(struct asked *a, const struct plan_step *step,
+			    const char *option)
+{
+	const struct server *server = step->step->server;
+	struct doctor *d = a->deep->d;
+
+	return clean(a, str_of(advice_tools(d->config, option,
+					    server ? server->name : NULL,
+					    &step->request, d->arena)));
+}
+
 /*
  * Add the row of a server that does not answer.
  *
@@ -712,19 +725,8 @@ static void fail(struct asked *a, const struct client *c, const char *sentence,
 		said_join(&said, client_stderr(c), "; ");
 	}
 	if (!remedy.n)
-		buf_addf(
-			&remedy, "try it by itself: %s",
-			step->server
-				? advice_about(d->config, "tools",
-					       arena_printf(d->arena,
-							    "-v --server %s",
-							    step->server->name),
-					       d->arena)
-				: arena_printf(
-					  d->arena, "matins tools -v%s",
-					  clean(a, str_of(advice_words(
-							   &a->plan->request,
-							   d->arena)))));
+		buf_addf(&remedy, "try it by itself: %s",
+			 tools_of(a, a->plan, " -v"));
 	add(d, "answer", row_name(d, a->whole, step), CHECK_FAILED,
 	    buf_cstr(&remedy), "%s%s%s", clean(a, str_of(sentence)),
 	    said.n     ? "; its stderr: "
@@ -757,7 +759,8 @@ static void say_list(struct asked *a, const struct listing *list)
 			continue;
 		add(d, "answer", row_name(d, a->whole, step->step),
 		    has_tool ? CHECK_OK : CHECK_FAILED,
-		    "name one of its tools; matins tools lists them",
+		    arena_printf(d->arena, "name one of its tools, of %s",
+				 tools_of(a, step, "")),
 		    "%s %s, MCP %s, %zu tool%s%s%s%s", clean(a, s->name),
 		    clean(a, s->version), s->revision->date, list->n,
 		    list->n == 1 ? "" : "s", has_tool ? "" : "; none is \"",
@@ -1103,7 +1106,8 @@ static void look_at_tokens(struct doctor *d, const char *dir)
 		    err.msg);
 	else if (r == 0 && facts.n_broken)
 		add(d, "tokens", dir, CHECK_WARNING,
-		    "remove it and log in again: matins auth login",
+		    "remove it and log in to its server again: matins auth "
+		    "login NAME",
 		    "%zu cannot be used: %s", facts.n_broken, facts.broken);
 	else if (r == 0)
 		add(d, "tokens", dir, in_file ? CHECK_WARNING : CHECK_OK,

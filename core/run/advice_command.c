@@ -60,26 +60,42 @@ const char *advice_words(const struct gate_request *request,
 	return arena_strdup(arena, buf_cstr(&out));
 }
 
+const char *advice_config(const struct config *config, struct arena *arena)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	const char *home = path_own_home(0),
+		   *file = config ? config->named : NULL;
+	char real[PATH_MAX];
+
+	if (!file)
+		return "";
+	buf_adds(&out, " -c ");
+	/* a shell expands no `~` in quotes, nor with a quoted slash behind it
+	 */
+	if (home && realpath(home, real) && strcmp(real, "/") != 0 &&
+	    place_covers(real, file)) {
+		buf_adds(&out, "~/");
+		file += strlen(real) + 1;
+	}
+	text_add_word(&out, file);
+	return arena_strdup(arena, buf_cstr(&out));
+}
+
 const char *advice_about(const struct config *config, const char *verb,
 			 const char *words, struct arena *arena)
 {
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	const char *home = path_own_home(0), *file = config->named;
-	char real[PATH_MAX];
+	return arena_printf(arena, "matins %s%s %s", verb,
+			    advice_config(config, arena), words);
+}
 
-	buf_addf(&out, "matins %s ", verb);
-	if (file)
-		buf_adds(&out, "-c ");
-	/* a shell expands no `~` in quotes */
-	if (file && home && realpath(home, real) && strcmp(real, "/") != 0 &&
-	    place_covers(real, file)) {
-		buf_addc(&out, '~');
-		file += strlen(real);
-	}
-	if (file)
-		text_add_word(&out, file);
-	buf_addf(&out, "%s%s", file ? " " : "", words);
-	return arena_strdup(arena, buf_cstr(&out));
+const char *advice_tools(const struct config *config, const char *option,
+			 const char *server, const struct gate_request *request,
+			 struct arena *arena)
+{
+	return server ? arena_printf(arena, "matins tools%s%s -s %s", option,
+				     advice_config(config, arena), server)
+		      : arena_printf(arena, "matins tools%s%s", option,
+				     advice_words(request, arena));
 }
 
 const char *advice_trace(const char *command, struct arena *arena)

@@ -19,6 +19,11 @@ const char *advice_command(const struct gate_request *request,
 const char *advice_words(const struct gate_request *request,
 			 struct arena *arena) MUST_USE;
 
+/* " -c ~/x.toml" for commands about a configuration; "" of one that matins
+   finds by itself, and without any. */
+const char *advice_config(const struct config *config, struct arena *arena)
+	MUST_USE;
+
 /*
  * Write a command about a configuration, for any folder: "matins trace -c
  * ~/x.toml r s". A file that matins finds by itself is not named.
@@ -27,6 +32,16 @@ const char *advice_words(const struct gate_request *request,
  */
 const char *advice_about(const struct config *config, const char *verb,
 			 const char *words, struct arena *arena) MUST_USE;
+
+/*
+ * Write the command that lists the tools of a server.
+ *
+ * option   " -v", or ""
+ * server   its name; NULL: that of the request
+ */
+const char *advice_tools(const struct config *config, const char *option,
+			 const char *server, const struct gate_request *request,
+			 struct arena *arena) MUST_USE;
 
 /* The sentence that leads to a trace, which this command starts. */
 const char *advice_trace(const char *command, struct arena *arena) MUST_USE;

@@ -5,6 +5,7 @@
 #include "core/base/mem.h"
 #include "core/base/state_dir.h"
 #include "core/config/server_url.h"
+#include "core/run/advice_command.h"
 #include "core/transport/http.h"
 #include "core/transport/remote.h"
 
@@ -245,6 +246,7 @@ static int make_auth(struct remote_server *one, struct err *err)
 		.server_range = &one->range,
 		.arg = one,
 		.server_name = name,
+		.config = advice_config(all->o.config, &one->arena),
 		.is_only_one = server_url_is_single(all->o.config, name,
 						    one->url.text.p),
 	};

@@ -367,21 +367,15 @@ static void advise_tools(const struct step_run *s, struct str said,
 	    (!strcasestr(words, "not found") && !strcasestr(words, "unknown")))
 		return;
 	near = nearest_tool(s, arena);
-	add_advice(
-		list, arena,
-		arena_printf(
-			arena, "%s%s%stools of this server: %s%s",
-			near ? "did you mean " : "", near ? near : "",
-			near ? "? " : "",
-			step->server
-				? advice_about(s->ctx->config, "tools",
-					       arena_printf(arena, "-s %s",
-							    step->server_name),
-					       arena)
-				: "matins tools",
-			step->server ? ""
-				     : advice_words(&s->plan->request, arena)),
-		NULL);
+	add_advice(list, arena,
+		   arena_printf(
+			   arena, "%s%s%stools of this server: %s",
+			   near ? "did you mean " : "", near ? near : "",
+			   near ? "? " : "",
+			   advice_tools(s->ctx->config, "",
+					step->server ? step->server_name : NULL,
+					&s->plan->request, arena)),
+		   NULL);
 }
 
 /* Print it without secrets: a program chooses the names that it asks for. */

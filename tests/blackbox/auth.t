@@ -112,9 +112,12 @@ command = "true"
 END
 run_matins call echo -c named.toml --server notes
 exit_is "a server of that URL does not have the token: 1" 1
-err_like "the message names the login by the server's name" 'matins auth login notes'
-run_matins auth login notes -c named.toml --browser ./browser
-exit_is "a login by the server's name works" 0
+pasted=$(sed -n 's/.* run `matins \(.*\)`, or give.*/\1/p' "$err")
+is "the message names the login by the server's name" "$pasted" \
+	"auth login -c $(realpath named.toml) notes"
+# shellcheck disable=SC2086 # words of a command
+run_matins $pasted --browser ./browser
+exit_is "a login by the server's name works, as it was pasted" 0
 run_matins auth logout --url "$url" --store-key file
 exit_is "what the URL alone had is forgotten: 0" 0
 asked
@@ -145,7 +148,16 @@ exit_is "logout where nothing is kept: 0" 0
 out_is "a logout without a login names the server" 'nothing was stored for notes'
 run_matins call echo -c named.toml --server notes
 exit_is "a call fails after the logout" 1
-err_like "the message after a logout names the login by name" 'matins auth login notes'
+err_like "the message after a logout names the login by name" 'matins auth login .* notes'
+cp named.toml "$HOME/a b.toml"
+run_matins call echo -c "$HOME/a b.toml" --server notes
+err_like "a configuration in HOME is named so that a shell finds it" \
+	"matins auth login -c ~/'a b.toml' notes"
+mkdir -p "$XDG_CONFIG_HOME/matins"
+cp named.toml "$XDG_CONFIG_HOME/matins/config.toml"
+MATINS_CONFIG='' run_matins call echo --server notes
+err_like "one that is found need not be named" 'matins auth login notes'
+rm "$XDG_CONFIG_HOME/matins/config.toml"
 
 # ---- two servers of one URL ----
 
@@ -174,7 +186,7 @@ run_matins auth login alice -c two.toml --browser ./browser
 exit_is "alice logs in: 0" 0
 run_matins call echo -c two.toml -s bob
 exit_is "bob is not authorized by that: 1" 1
-err_like "bob is told the command that logs in" 'matins auth login bob'
+err_like "bob is told the command that logs in" 'matins auth login -c [^ ]*two.toml bob'
 run_matins call echo --url "$url" --store-key file
 exit_is "a call by the URL alone fails, too" 1
 run_matins auth status bob -c two.toml
@@ -312,7 +324,7 @@ exit_is "one that cannot: 1" 1
 json_is "the others are listed all the same" servers "#$before"
 file_has "a broken login is listed with a remedy" "$out" '"state":"broken","error":'
 run_matins auth status
-out_like "a broken login has a remedy in words" 'cannot be read: .*matins auth login'
+out_like "a broken login has a remedy in words" 'cannot be read: .*matins auth login (--url http:|[a-z])'
 printf '\0\0\0\0' | dd of="$last" bs=1 seek=$(($(stat -c %s "$last") - 4)) \
 	conv=notrunc status=none
 run_matins auth status --json
