@@ -228,6 +228,7 @@ enum {
 	GATE_ACCESS_READ = 4,
 	GATE_ACCESS_ENTRY = 8,	/* name made, removed or replaced */
 	GATE_ACCESS_SERVE = 16, /* an address of its own: bind */
+	GATE_ACCESS_LIST = 32,	/* entries of a folder, once it is open */
 };
 
 /*

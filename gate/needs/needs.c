@@ -560,7 +560,8 @@ static void find_read(struct finder *f, const struct gate_record *r)
 		return;
 	need = covering(f, "read", real);
 	if (need) {
-		need->count += r->count;
+		/* a listing is counted by the name that it was opened by */
+		need->count += r->access & GATE_ACCESS_LIST ? 0 : r->count;
 		return;
 	}
 	why_not = refusal(f, real);
@@ -696,6 +697,7 @@ static void find_files(struct finder *f)
 	each(f, GATE_RECORD_FILES, GATE_ACCESS_WRITE, find_written);
 	drop_covered(f);
 	each(f, GATE_RECORD_FILES, GATE_ACCESS_READ, find_read);
+	each(f, GATE_RECORD_FILES, GATE_ACCESS_LIST, find_read);
 	find_cwd(f);
 	while (widen_one(f))
 		;

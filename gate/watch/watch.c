@@ -43,6 +43,7 @@ enum watch_how {
 	WATCH_REMOVE,
 	WATCH_READ,
 	WATCH_LOOK,
+	WATCH_LIST,
 	WATCH_RUN,
 	WATCH_CONNECT,
 	WATCH_BIND,
@@ -540,6 +541,7 @@ static unsigned access_of(const struct watch_row *row,
 	static const unsigned access[] = {
 		[WATCH_READ] = GATE_ACCESS_READ,
 		[WATCH_LOOK] = GATE_ACCESS_READ,
+		[WATCH_LIST] = GATE_ACCESS_LIST,
 		[WATCH_CHANGE] = GATE_ACCESS_WRITE,
 		[WATCH_ENTRY] = GATE_ACCESS_WRITE | GATE_ACCESS_ENTRY,
 		[WATCH_MAKE] = GATE_ACCESS_WRITE | GATE_ACCESS_ENTRY,
@@ -628,6 +630,20 @@ static bool is_look(const struct watch *w, const struct seccomp_notif *req,
 	return w->what & GATE_RECORD_LOOKS && !is_futile(req, row, path);
 }
 
+/* Is "." opened to be read? find(1) does so only to come back; a listing is a
+   row of its own, and so is what is opened beneath. */
+static bool is_start(const struct seccomp_notif *req,
+		     const struct watch_row *row, unsigned access)
+{
+	char path[3];
+
+	return row->how == WATCH_OPEN && access == GATE_ACCESS_READ &&
+	       (row->dir < 0 || (int)req->data.args[row->dir] == AT_FDCWD) &&
+	       task_read((pid_t)req->pid, req->data.args[row->path], path, 2) ==
+		       2 &&
+	       memcmp(path, ".", 2) == 0;
+}
+
 /* Returns false for what is not worth a row. */
 static bool see_row(const struct watch *w, const struct seccomp_notif *req,
 		    const struct watch_row *row)
@@ -643,8 +659,13 @@ static bool see_row(const struct watch *w, const struct seccomp_notif *req,
 		return read_address(req, row, path, size);
 	if (row->what == GATE_RECORD_LOOKS)
 		return is_look(w, req, row, path, size);
+	if (row->how == WATCH_LIST)
+		return task_absolute((pid_t)req->pid,
+				     (int)req->data.args[row->dir], "", path,
+				     size);
 	if (row->what == GATE_RECORD_FILES &&
-	    (!r->access || !req->data.args[row->path]))
+	    (!r->access || !req->data.args[row->path] ||
+	     is_start(req, row, r->access)))
 		return false; /* O_PATH opens nothing; times of a descriptor */
 	if (!read_path(req, row, path, size))
 		snprintf(path, size, "%s", UNKNOWN);

@@ -72,6 +72,27 @@ applies entered "command = 'sh'
 args = ['-c', 'cd notes && echo in || echo out']" 'in'
 is "entered: the folder, not the one above" \
 	"$(grep read entered.toml)" 'sandbox.read = ["./notes"]'
+# find(1) opens "." to come back, and lists it only where it was asked to
+applies found "command = 'find'
+args = ['$PWD/notes', '-name', '*.md']
+sandbox.preset = ['none']" "$PWD/notes/a.md"
+is "found: the folder that it lists, not the one that it starts in" \
+	"$(grep read found.toml)" 'sandbox.read = ["./notes"]'
+applies listed "command = 'find'
+args = ['-path', './notes/*']
+sandbox.preset = ['none']" './notes/a.md'
+is "listed: where it starts, too" \
+	"$(grep read listed.toml)" 'sandbox.read = ["."]'
+applies globbed "command = '$PYTHON'
+args = ['-Ic', 'import glob; print(len(glob.glob(\"$PWD/notes/*\")))']
+sandbox.preset = ['none']" 1
+is "globbed: the folder of the names" \
+	"$(grep read globbed.toml)" 'sandbox.read = ["./notes"]'
+applies opened "command = '$PYTHON'
+args = ['-Ic', 'import os; fd = os.open(\".\", 0); os.chdir(\"/\"); print(\"notes\" in os.listdir(fd))']
+sandbox.preset = ['none']" True
+is "opened: a folder is listed from anywhere" \
+	"$(grep read opened.toml)" 'sandbox.read = ["."]'
 printf 'print("from a package")\n' >pkg/__main__.py
 touch pkg/__init__.py
 applies package "command = 'sh'

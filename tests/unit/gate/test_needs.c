@@ -9,10 +9,10 @@
  *	closed PATH		its kind, and its row of closed.def
  *	key NAME		is it one of a file with keys of a project?
  *
- * ACT is "read PATH", "look PATH", "make PATH", "write PATH", "run PATH",
- * "refused PATH", "serve ADDRESS", "connect ADDRESS", "call NAME", which is
- * denied; or "fails", "grants nothing", "reads alone", "starts PATH" of the run
- * itself.
+ * ACT is "read PATH", "look PATH", "list PATH", "make PATH", "write PATH", "run
+ *PATH", "refused PATH", "serve ADDRESS", "connect ADDRESS", "call NAME", which
+ *is denied; or "fails", "grants nothing", "reads alone", "starts PATH" of the
+ *run itself.
  */
 #include <sys/stat.h>
 
@@ -103,6 +103,7 @@ static void add_act(struct done *d, struct str act)
 	} verbs[] = {
 		{"read", GATE_RECORD_FILES, GATE_ACCESS_READ, false},
 		{"look", GATE_RECORD_LOOKS, GATE_ACCESS_READ, false},
+		{"list", GATE_RECORD_FILES, GATE_ACCESS_LIST, false},
 		{"make", GATE_RECORD_FILES,
 		 GATE_ACCESS_WRITE | GATE_ACCESS_ENTRY, false},
 		{"write", GATE_RECORD_FILES, GATE_ACCESS_WRITE, false},
