@@ -569,7 +569,8 @@ static void join_namespaces(struct launch *l)
 		child_must(l, STAGE_SESSION,
 			   sys_call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0,
 				    0));
-	child_must(l, STAGE_SESSION, sys_call(SYS_setsid, 0));
+	/* signals of the terminal are for the runner */
+	child_must(l, STAGE_SESSION, sys_call(SYS_setpgid, 0, 0));
 	/* ignored, it would have the kernel reap our children */
 	child_must(l, STAGE_SESSION, child_default_signal(SIGCHLD));
 	move_descriptors(l);

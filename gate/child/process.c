@@ -19,18 +19,35 @@
 /* Stack of a process that shares our memory; touched pages only are paid for.
  */
 #define STACK_BYTES (32 * 1024)
+/* Stacks that are kept for the next process, their pages among them. */
+#define STACKS_KEPT 8
 /* Time that a killed process gets; one that nothing holds needs none. */
 #define KILLED_MS 200
 
 /* ---- C functions ---- */
 
-static void *map_stack(void)
-{
-	void *p = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK,
-		       -1, 0);
+static void *kept_stack[STACKS_KEPT];
+static size_t n_kept_stacks;
 
+static void *take_stack(void)
+{
+	void *p;
+
+	if (n_kept_stacks)
+		return kept_stack[--n_kept_stacks];
+	p = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1,
+		 0);
 	return p == MAP_FAILED ? NULL : p;
+}
+
+/* Of a process that nothing runs on any more. */
+static void give_stack(void *stack)
+{
+	if (stack && n_kept_stacks < STACKS_KEPT)
+		kept_stack[n_kept_stacks++] = stack;
+	else if (stack)
+		munmap(stack, STACK_BYTES);
 }
 
 static void *stack_top(void *stack)
@@ -43,18 +60,18 @@ void *process_exec_stack(void)
 	static void *stack;
 
 	if (!stack)
-		stack = map_stack();
+		stack = take_stack();
 	return stack_top(stack);
 }
 
-/* Close and unmap what belongs to a process that is reaped, or never was. */
+/* Close and give back what belongs to a process that is reaped, or never was.
+ */
 static void release_process(struct process *p)
 {
 	int sys = errno;
 
 	fd_closep(&p->pidfd);
-	if (p->stack)
-		munmap(p->stack, STACK_BYTES);
+	give_stack(p->stack);
 	*p = (struct process)PROCESS_NONE;
 	errno = sys;
 }
@@ -62,7 +79,7 @@ static void release_process(struct process *p)
 int process_share(int (*entry)(void *), void *arg, uint64_t flags,
 		  struct process *ret)
 {
-	struct process p = {.pidfd = -1, .stack = map_stack()};
+	struct process p = {.pidfd = -1, .stack = take_stack()};
 	sigset_t all, before;
 	int sys;
 

@@ -149,10 +149,8 @@ static bool remove_empty(const char *dir)
 	AUTO(mem_freep) char *home = mem_printf("%s/home", dir);
 	AUTO(mem_freep) char *tmp = mem_printf("%s/tmp", dir);
 
-	if (rmdir(dir) == 0)
-		return true;
-	return (rmdir(home) == 0 || errno == ENOENT) && rmdir(tmp) == 0 &&
-	       rmdir(dir) == 0;
+	return (rmdir(home) == 0 || errno == ENOENT) &&
+	       (rmdir(tmp) == 0 || errno == ENOENT) && rmdir(dir) == 0;
 }
 
 void private_remove(const char *dir)
