@@ -7,8 +7,9 @@
  * Each of the N pairs runs A then B (every second pair B then A) with output
  * to /dev/null and input from there, or from the file $INPUT, so that both see
  * the same disk and the same neighbours. Ends at once when a command fails.
- * Prints medians, the median of the paired ratios, the peak memory of each,
- * and how the ratio stands to BAR and AIM where they are given.
+ * Prints medians, the median of the paired ratios and their middle half, the
+ * peak memory of each, and how the ratio stands to BAR and AIM where they are
+ * given. Words NAME=VALUE before a command are added to its environment.
  *
  * With shorter commands, which do COUNT things fewer, the time of each is
  * taken from that of the longer one run just before it, and one of these
@@ -35,9 +36,27 @@ struct side {
 	long max_rss_kib;
 };
 
+/* The environment with the words before a command; moves *argv behind them. */
+static char **environment(char ***argv)
+{
+	static char *env[1024];
+	size_t n = 0, room = sizeof(env) / sizeof(env[0]) - 1;
+
+	/* the first of two values counts */
+	for (; **argv && strchr(**argv, '=') && n < room; ++*argv)
+		env[n++] = **argv;
+	if (!n)
+		return environ;
+	for (char **e = environ; *e && n < room; e++)
+		env[n++] = *e;
+	env[n] = NULL;
+	return env;
+}
+
 /* Run one command and return its milliseconds. */
 static double run_command(struct side *s, char **argv)
 {
+	char **env = environment(&argv);
 	const char *input = getenv("INPUT");
 	posix_spawn_file_actions_t actions;
 	struct rusage usage;
@@ -50,7 +69,7 @@ static double run_command(struct side *s, char **argv)
 		&actions, 0, input ? input : "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
 	start = bench_now_us();
-	rc = posix_spawn(&pid, argv[0], &actions, NULL, argv, environ);
+	rc = posix_spawn(&pid, argv[0], &actions, NULL, argv, env);
 	if (rc != 0) {
 		fprintf(stderr, "%s: %s\n", argv[0], strerror(rc));
 		exit(1);
@@ -165,9 +184,10 @@ int main(int argc, char **argv)
 		unit = "us";
 		scale = 1e3 / count;
 	}
-	printf("%-30s %9.3f %s  against %9.3f %s  ratio %5.2f", label,
-	       bench_median(a.ms, n) * scale, unit,
-	       bench_median(b.ms, n) * scale, unit, ratio);
+	printf("%-34s %9.3f %s  against %9.3f %s  ratio %5.2f (%.2f to %.2f)",
+	       label, bench_median(a.ms, n) * scale, unit,
+	       bench_median(b.ms, n) * scale, unit, ratio, ratios[n / 4],
+	       ratios[3 * n / 4]);
 	print_memory(&a, &b);
 	bench_print_bar(ratio, bar, aim);
 	putchar('\n');

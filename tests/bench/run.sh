@@ -3,10 +3,10 @@
 # runs in turn, on the same disk, with the same neighbours.
 #
 #   run.sh [one_step] [many_steps] [live_calls] [remote_calls] [long_results]
-#          [servers] [all_starts]                      all, or only these
+#          [secrets] [servers] [all_starts]            all, or only these
 #
-#   PAIRS=N   pairs of runs for each row (default 150; long rows take less)
-#   WORK=DIR  where both keep their state (default build/bench)
+#   PAIRS=N        pairs of runs for each row (default 150; long rows take less)
+#   WORK=DIR       where both keep their state (default build/bench)
 #
 # Rows with a bar say how they stand to it. Nothing is judged by the status:
 # it is 0 when all runs worked. As root the rows of starts are printed twice,
@@ -55,6 +55,16 @@ routine() {
 	} >"$WORK/$1.toml"
 }
 
+# judged LABEL VALUE BAR AIM [NOTE]: a row of one number, the lower the better
+judged() {
+	awk -v l="$1" -v v="$2" -v b="$3" -v a="$4" -v n="${5-}" 'BEGIN {
+		how = "OVER THE BAR"
+		if (v <= b) how = "within the bar"
+		if (v <= a) how = "within the aim"
+		printf "%-34s %9s%s  bar %s aim %s  %s\n", l, v, n, b, a, how
+	}'
+}
+
 # step LABEL FILE BAR AIM
 step() {
 	"$tools/pairs" "$PAIRS" "$@" \
@@ -62,22 +72,35 @@ step() {
 		:: "$tools/bare_runner" "$WORK/$file.toml" "$WORK/bare"
 }
 
+# System calls of the runner itself, not of its children.
+calls() {
+	if ! strace -o "$WORK/calls" "$BIN" run -q -c "$WORK/$1.toml" bench \
+		>"$WORK/out" 2>&1; then
+		echo "system calls: left out, there is no strace that works here"
+		return
+	fi
+	judged "system calls, isolate = $1" \
+		"$(grep -c '^[a-z_0-9]*(' "$WORK/calls")" 350 250
+}
+
 one_step() {
 	heading "One stdio step, whole process, against tests/bench/bare_runner.c"
 	routine off off 1 "$tools/stub_server"
 	routine auto auto 1 "$tools/stub_server"
-	file=off step "isolate = off" 1.4 1.2
-	file=auto step "isolate = auto"
+	file=off step "isolate = off" 1.35 1.2
+	file=auto step "isolate = auto" 1.5 1.35
+	calls off
+	calls auto
 	"$tools/pairs" "$PAIRS" "check, against a no-op" 1.6 1.25 \
 		:: "$BIN" check -q -c "$WORK/off.toml" :: /bin/true
 }
 
-# parallel STEPS PAIRS BAR AIM
+# parallel STEPS PAIRS ISOLATE BAR AIM
 parallel() {
 	local file=n$1
 
-	routine "$file" off "$1" "$tools/stub_server"
-	"$tools/pairs" "$(at_least "$2")" "$1 steps" "$3" "$4" \
+	routine "$file" "$3" "$1" "$tools/stub_server"
+	"$tools/pairs" "$(at_least "$2")" "$1 steps, isolate = $3" "$4" "$5" \
 		:: "$BIN" run -q -c "$WORK/$file.toml" bench --json \
 		:: "$tools/bare_runner" "$WORK/$file.toml" "$WORK/bare" "$1" |
 		tee "$WORK/last"
@@ -108,18 +131,22 @@ peak_descriptors() {
 }
 
 many_steps() {
-	local peak children=200
+	local peak children=200 bars
 
 	heading "Steps in parallel, against the bare runner with as many"
-	parallel 8 $((PAIRS / 2)) 1.25 1.1
-	parallel 64 $((PAIRS / 6)) 1.2 1.1
-	parallel 1000 $((PAIRS / 30)) 1.2 1.1
+	for bars in "auto 1.7 1.5" "off 1.4 1.2"; do
+		# shellcheck disable=SC2086
+		{
+			parallel 8 $((PAIRS / 2)) $bars
+			parallel 64 $((PAIRS / 6)) $bars
+			parallel 1000 $((PAIRS / 30)) $bars
+		}
+	done
 	peak=$(sed -n 's/.*peak *\([0-9.]*\) and.*/\1/p' "$WORK/last")
-	printf '%-30s %9s MiB                 bar 16 aim 10\n' \
-		"1000 steps: peak memory" "$peak"
+	judged "1000 steps: peak memory" "$peak" 16 10 " MiB"
 	peak=$(peak_descriptors "$children")
-	printf '%-30s %9d, 5 for each of %d and %d  bar 5 each and 16\n' \
-		"descriptors" "$peak" "$children" $((peak - 5 * children))
+	judged "descriptors, $children steps" "$peak" $((5 * children + 16)) \
+		$((5 * children + 16)) ", 5 a step and $((peak - 5 * children))"
 }
 
 # batch CALLS
@@ -227,26 +254,38 @@ long_results() {
 	long_result 100 $((PAIRS / 15))
 }
 
-# beside LABEL BAR AIM ROUTINE COMMAND...: against the server alone, told the
-# same; both without what the caller has set for such programs
+# beside ROUTINE LABEL [BAR AIM] :: COMMAND...: a step of the routine against
+# that; both without what the caller has set for such programs
 beside() {
-	local label=$1 bar=$2 aim=$3 file=$4
+	local file=$1 words=()
 
-	shift 4
+	shift
+	while [[ $1 != :: ]]; do
+		words+=("$1")
+		shift
+	done
 	env -i HOME="$HOME" XDG_STATE_HOME="$XDG_STATE_HOME" PATH="$PATH" \
 		INPUT="$WORK/requests" "$tools/pairs" "$(at_least $((PAIRS / 3)))" \
-		"$label" "$bar" "$aim" \
-		:: "$BIN" run -q -c "$WORK/$file.toml" bench --json :: "$@"
+		"${words[@]}" \
+		:: "$BIN" run -q -c "$WORK/$file.toml" bench --json "$@"
 }
 
-# server NAME FILE INTERPRETER
+# server NAME FILE INTERPRETER: against the bare runner, which has the bar, and
+# against the server alone, told the same
 server() {
+	local bare=("$tools/bare_runner" "$WORK/$1.toml" "$WORK/bare")
+
 	if [[ -z $3 ]]; then
 		echo "a $1 server: left out, there is no $1 here"
 		return
 	fi
 	routine "$1" off 1 "$3" "$2"
-	beside "a $1 server" 1.05 1.02 "$1" "$3" "$2"
+	if "${bare[@]}" >"$WORK/out" 2>&1; then
+		beside "$1" "a $1 server" 1.03 1.02 :: "${bare[@]}"
+	else
+		echo "a $1 server: left out, the bare runner cannot run $3"
+	fi
+	beside "$1" "a $1 server, against it alone" :: "$3" "$2"
 }
 
 # The same server as an installed package, started as `npx NAME`.
@@ -263,21 +302,29 @@ npx_server() {
 	echo '{"name":"bench-server","version":"1.0.0","bin":"server.js"}' \
 		>"$package/package.json"
 	routine npx off 1 npx bench-server
-	beside "npx of an installed server" 1.1 1.05 npx "$1" "$package/server.js"
+	beside npx "npx of an installed server" 1.1 1.05 \
+		:: "$1" "$package/server.js"
 }
 
-servers() {
-	heading "One step of a server that takes its time, against that alone"
-	cat >"$WORK/requests" <<-'END'
+# What a client of one call says.
+requests() {
+	cat <<-'END'
 		{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}
 		{"jsonrpc":"2.0","method":"notifications/initialized"}
 		{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{}}}
 	END
+}
+
+servers() {
+	heading "One step of a server that takes its time"
+	requests >"$WORK/requests"
 	mkdir -p "$WORK/servers"
 	cp tests/bench/server.py tests/bench/server.js "$WORK/servers"
-	# the interpreters themselves, not shims that look for them
+	# the interpreters themselves, not shims that look for them; the bare
+	# runner's child is nobody, who may not enter HOME
 	server python "$WORK/servers/server.py" \
-		"$(python3 -c 'import sys; print(sys.executable)' || true)"
+		"$(PATH=/usr/bin:$PATH python3 -c \
+			'import sys; print(sys.executable)' || true)"
 	server node "$WORK/servers/server.js" \
 		"$(node -p process.execPath || true)"
 	npx_server "$(node -p process.execPath || true)"
@@ -356,8 +403,10 @@ secrets() {
 	"$tools/scrub" 64
 }
 
-(($#)) || set -- one_step many_steps live_calls remote_calls long_results \
-	secrets servers all_starts
+if ((!$#)); then
+	set -- one_step many_steps live_calls remote_calls long_results \
+		secrets servers all_starts
+fi
 for section in "$@"; do
 	"$section"
 done

@@ -13,4 +13,4 @@ for line in sys.stdin:
     else:
         result = {"content": [{"type": "text", "text": "x" * 64}]}
     print(json.dumps({"jsonrpc": "2.0", "id": request["id"],
-                      "result": result}), flush=True)
+                      "result": result}, separators=(",", ":")), flush=True)
