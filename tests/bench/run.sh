@@ -3,10 +3,11 @@
 # runs in turn, on the same disk, with the same neighbours.
 #
 #   run.sh [one_step] [many_steps] [live_calls] [remote_calls] [long_results]
-#          [secrets] [servers] [all_starts]            all, or only these
+#          [secrets] [servers] [all_starts] [peers]    all, or only these
 #
 #   PAIRS=N        pairs of runs for each row (default 150; long rows take less)
 #   WORK=DIR       where both keep their state (default build/bench)
+#   PEERS=1        other programs for the same work as well, as peers.sh says
 #
 # Rows with a bar say how they stand to it. Nothing is judged by the status:
 # it is 0 when all runs worked. As root the rows of starts are printed twice,
@@ -403,9 +404,10 @@ secrets() {
 	"$tools/scrub" 64
 }
 
+. tests/bench/peers.sh
 if ((!$#)); then
 	set -- one_step many_steps live_calls remote_calls long_results \
-		secrets servers all_starts
+		secrets servers all_starts ${PEERS:+peers}
 fi
 for section in "$@"; do
 	"$section"
