@@ -444,8 +444,8 @@ fuzz: ## fuzz one parser: FUZZ=toml TIME=60
 		build/fuzz/corpus/$(FUZZ) tests/fuzz/corpus/$(FUZZ)
 
 .PHONY: bench
-bench: all $(HELPER) $(BENCHES) ## measure steps and starts beside bare ones; PEERS=1 beside other programs, too
-	@PEERS='$(PEERS)' tests/bench/run.sh
+bench: all $(HELPER) $(BENCHES) ## measure steps and starts beside bare ones; PEERS=1 other programs, BASE=rev another revision
+	@BASE='$(BASE)' PEERS='$(PEERS)' tests/bench/run.sh
 
 .PHONY: demo
 demo: ## install what is missing, build, and show a morning briefing

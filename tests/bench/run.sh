@@ -8,6 +8,7 @@
 #   PAIRS=N        pairs of runs for each row (default 150; long rows take less)
 #   WORK=DIR       where both keep their state (default build/bench)
 #   PEERS=1        other programs for the same work as well, as peers.sh says
+#   BASE=REVISION  beside another revision, as base.sh says, and no other row
 #
 # Rows with a bar say how they stand to it. Nothing is judged by the status:
 # it is 0 when all runs worked. As root the rows of starts are printed twice,
@@ -405,7 +406,10 @@ secrets() {
 }
 
 . tests/bench/peers.sh
-if ((!$#)); then
+. tests/bench/base.sh
+if [[ -n ${BASE-} ]]; then
+	set -- revisions
+elif ((!$#)); then
 	set -- one_step many_steps live_calls remote_calls long_results \
 		secrets servers all_starts ${PEERS:+peers}
 fi
