@@ -231,12 +231,28 @@ static void read_string(const struct reading *r)
 		*(const char **)r->field = copy(r->l, r->v);
 }
 
+static void warn_literal(const struct reading *r, const struct toml_value *v,
+			 const char *like, const char *way)
+{
+	if (like)
+		load_warning(r->l, v,
+			     "\"%s\" holds what looks like %s; credentials do "
+			     "not stand in the file: %s",
+			     r->k->name, like, way);
+}
+
 static void read_path(const struct reading *r)
 {
 	const char **field = r->field;
+	struct str ignored;
 
 	if (!is_filled(r, r->v))
 		return;
+	if (r->k->type == KEY_URL)
+		warn_literal(r, r->v, literal_find(r->v->string, &ignored),
+			     "write \"${NAME}\" in its place and set that "
+			     "variable, or send it as a header: token = { env "
+			     "= \"NAME\" }");
 	*field = copy(r->l, r->v);
 	expand_later(r, r->as, r->v->line, r->v->col, field);
 }
@@ -380,17 +396,19 @@ static void read_params(const struct reading *r)
 /* ---- lists ---- */
 
 /* Arguments can be read by every user of the machine, and are logged. */
-static void warn_literal(const struct reading *r, const struct toml_value *item)
+static void warn_argument(const struct reading *r,
+			  const struct toml_value *before,
+			  const struct toml_value *item)
 {
-	struct str token;
-	const char *like = literal_find(item->string, &token);
+	struct str none = {NULL, 0};
 
-	if (like)
-		load_warning(r->l, item,
-			     "\"%s\" holds what looks like %s; credentials do "
-			     "not stand in the file: hand it over as a "
-			     "variable, env = { NAME = { env = \"NAME\" } }",
-			     r->k->name, like);
+	warn_literal(r, item,
+		     literal_argument(before && before->type == TOML_STRING
+					      ? before->string
+					      : none,
+				      item->string),
+		     "hand it over as a variable, env = { NAME = { env = "
+		     "\"NAME\" } }");
 }
 
 /* The texts of an array of strings; a single string gets a hint. */
@@ -419,7 +437,7 @@ static void read_list(const struct reading *r, const struct toml_value *v,
 		if (may_be_empty ? !is_usable(r, item) : !is_filled(r, item))
 			continue;
 		if (may_be_empty)
-			warn_literal(r, item);
+			warn_argument(r, i ? item - 1 : NULL, item);
 		list.item[list.n] = copy(r->l, item);
 		if (r->as != AS_WRITTEN)
 			expand_later(r, r->as, item->line, item->col,

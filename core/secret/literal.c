@@ -10,6 +10,12 @@
 #define JWT_PART_MIN 4
 /* Bytes of a value that are looked at as one token. */
 #define TOKEN_MAX 4096
+/* Bytes of a value that is no word: with digits, and of letters alone. */
+#define RANDOM_MIN 8
+#define RANDOM_LETTERS_MIN 20
+/* Letters of the end of a file's name. */
+#define SUFFIX_MAX 5
+#define BY_NAME "a credential by its name"
 #define KEY_BEGIN "PRIVATE KEY-----"
 
 enum at { WORD, END, LAST };
@@ -200,6 +206,57 @@ static const char *form_at(struct str s, struct str *ret)
 	return is_jwt(s) ? "a JSON Web Token" : NULL;
 }
 
+/* "key.pem" or "/srv/key1"? Neither is one, nor is an option. */
+static bool is_file(struct str s)
+{
+	size_t n = s.n;
+
+	while (n && text_is_alpha(s.p[n - 1]))
+		n--;
+	return strchr("-/.~", s.p[0]) ||
+	       (n && s.p[n - 1] == '.' && s.n - n <= SUFFIX_MAX && n < s.n);
+}
+
+/* Is it no word that a person would write? Letters with digits among them, or
+   a long run of small and capital ones. */
+static bool is_random(struct str s)
+{
+	bool has_digit = false, has_upper = false, has_lower = false;
+
+	for (size_t i = 0; i < s.n; i++) {
+		has_digit |= text_is_digit(s.p[i]);
+		has_upper |= is_upper(s.p[i]);
+		has_lower |= text_is_alpha(s.p[i]) && !is_upper(s.p[i]);
+	}
+	return (has_digit ? s.n >= RANDOM_MIN && (has_upper || has_lower)
+			  : s.n >= RANDOM_LETTERS_MIN && has_upper &&
+				    has_lower) &&
+	       !is_file(s);
+}
+
+/* Value of "api_key=VALUE", "X-Api-Key: VALUE" or "--token VALUE", at the
+   beginning of a word. */
+static const char *named_at(struct str s, struct str *ret)
+{
+	struct str name = {s.p, 0}, rest;
+	const char *what;
+
+	while (name.n < s.n && name.n < TOKEN_MAX && is_token_char(s.p[name.n]))
+		name.n++;
+	rest = str_skip(s, name.n);
+	if (str_starts(rest, ": "))
+		rest = str_skip(rest, 2);
+	else if (str_starts(rest, "=") || str_starts(rest, ":") ||
+		 (str_starts(rest, " ") && str_starts(name, "--")))
+		rest = str_skip(rest, 1);
+	else
+		return NULL;
+	what = form_at(rest, ret);
+	return what					       ? what
+	       : is_random(*ret) && name_is_secret(name, *ret) ? BY_NAME
+							       : NULL;
+}
+
 const char *literal_find(struct str text, struct str *ret)
 {
 	for (size_t i = 0; i < text.n; i++) {
@@ -208,6 +265,8 @@ const char *literal_find(struct str text, struct str *ret)
 
 		if (!i || !is_token_char(text.p[i - 1]))
 			what = form_at(rest, ret);
+		if (!what && (!i || !is_token_char(text.p[i - 1])))
+			what = named_at(rest, ret);
 		if (what)
 			return what;
 		*ret = key_at(rest);
@@ -227,8 +286,19 @@ const char *literal_looks_like(const char *name, struct str value)
 
 	if (what || !value.n)
 		return what;
-	return name_is_secret(str_of(name), value) ? "a credential by its name"
-						   : NULL;
+	return name_is_secret(str_of(name), value) ? BY_NAME : NULL;
+}
+
+const char *literal_argument(struct str before, struct str argument)
+{
+	struct str token;
+	const char *what = literal_find(argument, &token);
+
+	if (!what && str_starts(before, "-") &&
+	    token_length(argument) == argument.n && is_random(argument) &&
+	    name_is_secret(before, argument))
+		what = BY_NAME;
+	return what;
 }
 
 /* Could a shell take part of it for a command? */

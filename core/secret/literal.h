@@ -22,7 +22,14 @@
  */
 const char *literal_looks_like(const char *name, struct str value) MUST_USE;
 /*
- * Find the first token by its form alone.
+ * As literal_looks_like(), for an argument of a program: "--token=VALUE", or a
+ * value behind `before`, the argument "--token". Names of options mean much, so
+ * the value counts only where it looks like no word.
+ */
+const char *literal_argument(struct str before, struct str argument) MUST_USE;
+/*
+ * Find the first token: by its form alone, or behind a name in the text
+ * ("?api_key=VALUE", "--token VALUE") where it looks like no word.
  * ret      the bytes to hide, in `text`: without a prefix that many tokens
  *	    share; may be empty behind the first line of a private key
  * returns  as above; NULL: none, and *ret means nothing

@@ -111,6 +111,33 @@ file_lacks "no warning has the token" "$err" ghp_abc
 run_matins allow tokens
 err_like "allow: the token is masked" 'API_KEY=ghp_\*\*\*; echo plain'
 file_lacks "allow: the token is not shown" "$err" ghp_abc
+cat >named.toml <<-'END'
+	[servers.far]
+	url = "https://far.invalid/mcp?token=abcd1234efgh&page=1"
+	[[routines.r.steps]]
+	name = "a"
+	type = "script"
+	command = "echo"
+	args = ["--token-limit", "5", "--token", "abcd1234efgh", "--key", "name",
+	    "https://far.invalid/?api_key=abcd1234efgh"]
+END
+run_matins check named.toml
+exit_is "tokens behind a name: a warning is no error" 0
+err_like "a value behind an option is warned of" \
+	':7:42: warning: "args" holds what looks like a credential by its name'
+err_like "a value in a query of an argument is warned of" \
+	':8:5: warning: "args" holds what looks like a credential by its name'
+err_like "a value in the query of a url is warned of" \
+	':2:7: warning: "url" holds what looks like .*"[$][{]NAME[}]".*token = \{ env = "NAME" \}'
+is "numbers and words behind such names are left alone" \
+	"$(grep -c warning: "$err")" 3
+mkdir shown
+cp named.toml shown/matins.toml
+run_matins allow shown
+err_like "allow: values behind names are masked" \
+	"echo --token-limit 5 --token \*\*\* --key name .*api_key=\*\*\*"
+err_like "allow: those of a url as well" 'mcp\?token=\*\*\*&page=1'
+file_lacks "allow: none of them is shown" "$err" abcd1234efgh
 sed -i 's/echo plain/echo other/' tokens/matins.toml
 cd tokens || exit 1
 run_program /dev/null env -u MATINS_ALLOW "$BIN" run r

@@ -13,6 +13,16 @@ static int read_literal(struct value_row *r)
 	return 0;
 }
 
+/* argument BEFORE | ARGUMENT */
+static int read_argument(struct value_row *r)
+{
+	const char *like = literal_argument(str_of(r->part[0]),
+					    value_bytes(r, r->part[1]));
+
+	buf_adds(&r->out, like ? like : "plain");
+	return 0;
+}
+
 /* mask TEXT: an end of a line comes out as a bar */
 static int read_mask(struct value_row *r)
 {
@@ -24,6 +34,7 @@ static int read_mask(struct value_row *r)
 }
 
 static const struct value_reader READERS[] = {{"literal", read_literal},
+					      {"argument", read_argument},
 					      {"mask", read_mask}};
 
 TEST_VALUES(READERS, "tests/unit/secret/values/literals.transcript");
