@@ -507,11 +507,25 @@ static void check_url(struct expander *x, struct str url)
 			     x->e->key);
 }
 
+/* A look at the file says it; a run that did so each day would not be read. */
+static void note_home(struct expander *x, const char *path)
+{
+	struct err err;
+
+	err_at(&err, ERR_CONFIG, x->e->line, x->e->col,
+	       "\"%s\" grants %s, and with it the keys and tokens in HOME; "
+	       "name only the folders that are needed",
+	       x->e->kind == EXPAND_READ ? "read" : "write", path);
+	findings_add_note(&x->file->findings, &err);
+}
+
 static void check_grant(struct expander *x, const char *path)
 {
 	AUTO(buf_release) struct buf word = BUF_INIT(BUF_UNBOUNDED);
 	struct stat st;
 
+	if (x->options->passive && path_holds_home(path))
+		note_home(x, path);
 	if (stat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR))
 		return;
 	text_add_word(&word, path);

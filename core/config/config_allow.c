@@ -676,6 +676,27 @@ static void add_line(struct buf *out, const char *before, const char *path,
 	buf_addf(out, "%s\n", behind);
 }
 
+/* Add a line for each row that opens all of HOME. */
+static void add_homes(const struct config_file *file, bool is_cut,
+		      struct buf *out)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+
+	for (size_t i = 0; i < file->grants.n; i++) {
+		const char *row = file->grants.item[i];
+		const char *kind = words[kind_of(row)];
+		const char *path = row + strlen(kind) + 1;
+
+		if ((strcmp(kind, "reads") == 0 ||
+		     strcmp(kind, "writes") == 0) &&
+		    path_holds_home(
+			    path_resolve(path, file->config.dir, &arena)))
+			add_line(out, "Keys and tokens in HOME lie beneath ",
+				 path, "; name only the folders needed.",
+				 is_cut);
+	}
+}
+
 void config_allow_show(const struct config_file *file, size_t most,
 		       struct buf *out)
 {
@@ -688,6 +709,7 @@ void config_allow_show(const struct config_file *file, size_t most,
 		buf_adds(out, "Nothing beyond the default policy.\n");
 	else
 		config_grants_show(&file->grants, most, out);
+	add_homes(file, most, out);
 	add_line(out, "Relative paths begin at ", file->config.dir, ".", most);
 }
 

@@ -42,6 +42,17 @@ const char *path_own_home(unsigned i)
 	return home && home[0] == '/' && home[1] ? home : NULL;
 }
 
+bool path_holds_home(const char *path)
+{
+	for (unsigned i = 0; i < PATH_HOMES; i++) {
+		const char *home = path_own_home(i);
+
+		if (home && path_is_beneath(home, &(struct strlist){&path, 1}))
+			return true;
+	}
+	return false;
+}
+
 const char *path_home(const char *path, struct arena *arena)
 {
 	const char *home = getenv("HOME");

@@ -42,6 +42,8 @@ const char *path_program(const char *name, const char *folder,
  */
 #define PATH_HOMES 2
 const char *path_own_home(unsigned i) MUST_USE;
+/* Is a home of the user the path, or beneath it, links followed? */
+bool path_holds_home(const char *path) MUST_USE;
 /* `~` and `~/…` alone; other texts stay as they are. */
 const char *path_home(const char *path, struct arena *arena) MUST_USE;
 /*

@@ -477,6 +477,16 @@ ok "beside one that is there, and elsewhere, is written as ever" \
 	test -s "$T/home/.modulex/data" -a -s "$T/home/file"
 rm -rf "${T:?}/home" && mkdir "$T/home"
 
+mkdir -p wide "$HOME/mine"
+printf '%s\n' '[[routines.r.steps]]' 'name = "a"' 'type = "script"' \
+	'command = "true"' 'sandbox.read = ["~", "~/mine"]' \
+	'sandbox.write = ["../.."]' >wide/matins.toml
+(cd wide && MATINS_ALLOW='' "$BIN" allow) >"$out" 2>"$err"
+is "allow: what opens all of HOME is said, and nothing narrower" \
+	"$(grep 'in HOME' "$err")" \
+	"Keys and tokens in HOME lie beneath ../..; name only the folders needed.
+Keys and tokens in HOME lie beneath ~; name only the folders needed."
+
 # ---- what looks without an allowance reads no credential ----
 
 printf abc >"$T/key"

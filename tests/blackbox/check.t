@@ -150,6 +150,16 @@ exit_is "a fifo does not make it wait" 1
 
 # ---- references and grants ----
 
+printf '%s\n' '[[routines.r.steps]]' 'name = "a"' 'type = "script"' \
+	'command = "true"' 'sandbox.read = ["~", "~/../home", "~/mine"]' >wide.toml
+mkdir "$HOME/mine"
+run_matins check wide.toml
+exit_is "all of HOME is granted: allowed" 0
+err_like "and noted" 'wide\.toml:5:17: note: "read" grants .*/home, and with it the keys'
+is "in each spelling, and nothing narrower" "$(grep -c ' note: ' "$err")" 2
+run_matins run -c wide.toml r
+err_unlike "a run is silent about it" 'keys'
+
 cat >refs.toml <<-'END'
 	[[routines.r.steps]]
 	name = "a"
