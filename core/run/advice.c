@@ -464,12 +464,13 @@ static void add_folder(struct finder *f, const char *folder, bool is_dot,
 	const char *shown = is_dot ? "." : folder;
 	struct strlist looked = looked_for(f, folder, is_dot);
 	struct named named = {.folder = folder};
-	const char *text = arena_printf(
+	const char *why, *text;
+
+	text = arena_printf(
 		f->arena,
 		"started in a private, empty folder, because %s is not "
 		"granted%s%s",
 		shown, names ? "; " : "", names ? names : "");
-
 	for (size_t i = 0; i < looked.n; i++)
 		text = arena_printf(
 			f->arena, "%s%s%s", text,
@@ -490,7 +491,15 @@ static void add_folder(struct finder *f, const char *folder, bool is_dot,
 					 "missing"
 				       : text,
 			  "write", &named.write);
-	if (!named.read.n && !named.write.n)
+	if (named.read.n || named.write.n)
+		return;
+	why = names && f->known->gate ? file_refusal(&f->files, "write", folder)
+				      : NULL;
+	if (why)
+		piece_add(&f->pieces,
+			  arena_printf(f->arena, "%s; it %s", text, why), NULL,
+			  NULL);
+	else
 		piece_add(&f->pieces, text, names ? "write" : "read",
 			  &(struct strlist){&shown, 1});
 }

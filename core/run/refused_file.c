@@ -189,13 +189,8 @@ static bool is_own_file(struct file_finder *f, const char *path)
 		is_at(f->known->request->program, path));
 }
 
-/*
- * Reason why a grant cannot be had: the gate would refuse it, or the program
- * could change its own code, that of its script or of an installed package.
- * NULL: it can.
- */
-static const char *refusal_of(const struct file_finder *f, const char *key,
-			      const char *value)
+const char *file_refusal(const struct file_finder *f, const char *key,
+			 const char *value)
 {
 	const struct advice_known *known = f->known;
 	struct gate_policy more = {.profile = NULL};
@@ -247,7 +242,7 @@ void file_judge(struct file_finder *f, enum said_kind kind,
 	else if (is_closed(f, file->path) || (f->known->is_server && !is_row))
 		file->why = "is not granted";
 	else
-		file->why = refusal_of(f, key, file->value);
+		file->why = file_refusal(f, key, file->value);
 	file->counts = !file->why;
 	if (!is_row && !file->why)
 		file->why = "is not granted";

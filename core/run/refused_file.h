@@ -58,6 +58,16 @@ bool file_holds_secrets(const struct gate *gate, const char *path,
 void file_judge(struct file_finder *f, enum said_kind kind,
 		struct refused_file *file);
 
+/*
+ * Reason why a grant cannot be had: the gate would refuse it, or the program
+ * could change its own code, that of its script or of an installed package.
+ * NULL: it can.
+ *
+ * key, value  "write", an absolute path
+ */
+const char *file_refusal(const struct file_finder *f, const char *key,
+			 const char *value) MUST_USE;
+
 /* Find the file that words of a failed program name. False: there is none. */
 bool file_find(struct file_finder *f, struct refused_file *ret) MUST_USE;
 

@@ -15,6 +15,7 @@
 #include "gate/policy/closed.h"
 #include "gate/prepare/state.h"
 #include "gate/prepare/prepare.h"
+#include "gate/prepare/prepare_grants.h"
 #include "gate/prepare/prepare_view.h"
 #include "gate/prepare/prepared.h"
 #include "gate/proxy/proxy.h"
@@ -371,16 +372,11 @@ static struct gate_need *covering(const struct finder *f, const char *key,
 /* No writable grant may lie above such a configuration. */
 static const char *refusal_of_sealed(const struct finder *f, const char *path)
 {
-	const struct strlist *sealed = &f->gate->config.sealed;
+	const char *sealed = place_beneath(&f->gate->config.sealed, path);
 
-	for (size_t i = 0; i < sealed->n; i++)
-		if (place_covers(path, sealed->item[i]))
-			return arena_printf(f->arena,
-					    "it holds %s, which is allowed "
-					    "whatever is written; to allow it "
-					    "as it is: matins allow",
-					    sealed->item[i]);
-	return NULL;
+	return sealed ? arena_printf(f->arena, "it %s",
+				     grants_why_sealed(sealed, f->arena))
+		      : NULL;
 }
 
 /* The trace hid it, or it is a folder that is too wide. */

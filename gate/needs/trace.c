@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "gate/prepare/prepare_grants.h"
 #include "gate/prepare/private_files.h"
 #include "gate/path/resolve.h"
 #include "core/base/place.h"
@@ -192,24 +193,15 @@ static void close_keys(struct opener *o)
 	}
 }
 
-/* Files written there would count, and nothing would show who wrote them. */
-static bool holds_sealed(const struct opener *o, const char *dir)
-{
-	const struct strlist *sealed = &o->gate->config.sealed;
-
-	for (size_t i = 0; i < sealed->n; i++)
-		if (place_covers(dir, sealed->item[i]))
-			return true;
-	return false;
-}
-
 static void open_cwd(struct opener *o)
 {
-	const char *real = o->cwd;
+	const char *real = o->cwd, *sealed;
 
 	if (!real)
 		return;
-	if (closed_may_widen(&o->closed, real) && !holds_sealed(o, real) &&
+	/* files written there would count, and nothing would show who did */
+	sealed = place_beneath(&o->gate->config.sealed, real);
+	if (closed_may_widen(&o->closed, real) && !sealed &&
 	    access(real, W_OK | X_OK) == 0) {
 		list_add_new(&o->policy->write, o->arena, real);
 		add_exec(o, real);
@@ -217,11 +209,9 @@ static void open_cwd(struct opener *o)
 		say(o, "it may write beneath %s", real);
 		return;
 	}
-	say(o, "it may write only private places; %s %s (--write FOLDER)", real,
-	    holds_sealed(o, real)
-		    ? "holds a configuration that is allowed whatever is "
-		      "written into it"
-		    : "is too wide, or cannot be written");
+	say(o, "it may write only private places (--write FOLDER); %s %s", real,
+	    sealed ? grants_why_sealed(sealed, o->arena)
+		   : "is too wide, or cannot be written");
 }
 
 /* Grant programs in the folders that were asked for, too. */

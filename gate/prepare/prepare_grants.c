@@ -7,6 +7,7 @@
 #include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/place.h"
+#include "core/base/text.h"
 #include "gate/path/install.h"
 #include "gate/path/mounts.h"
 #include "gate/policy/allow.h"
@@ -738,6 +739,23 @@ static bool holds(const struct grant *g, const char *path, struct arena *arena)
 	       is_mounted_beneath(g, path, arena);
 }
 
+const char *grants_why_sealed(const char *path, struct arena *arena)
+{
+	AUTO(buf_release) struct buf word = BUF_INIT(BUF_UNBOUNDED);
+
+	text_add_word(&word, path);
+	return arena_printf(
+		arena,
+		"holds %s, which is allowed with all later edits (--edits): a "
+		"program that writes there could grant itself anything; let it "
+		"write into another folder, or %s %s",
+		strrchr(path, '/') + 1,
+		access(path, F_OK) < 0
+			? "take that back: matins disallow"
+			: "allow the file only as it is now: matins allow",
+		buf_cstr(&word));
+}
+
 static int check_sealed(struct prepared *p, struct err *err)
 {
 	const struct strlist *sealed = &p->gate->config.sealed;
@@ -750,12 +768,10 @@ static int check_sealed(struct prepared *p, struct err *err)
 		for (size_t k = 0; k < sealed->n; k++)
 			if (holds(g, sealed->item[k], &p->arena))
 				return err_set(
-					err, ERR_POLICY,
-					"write: %s holds %s, which is allowed "
-					"whatever is written into it; `matins "
-					"allow %s` allows what it says now",
-					g->path, sealed->item[k],
-					sealed->item[k]);
+					err, ERR_POLICY, "write: %s %s",
+					g->path,
+					grants_why_sealed(sealed->item[k],
+							  &p->arena));
 	}
 	return 0;
 }

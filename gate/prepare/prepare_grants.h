@@ -16,4 +16,10 @@
  */
 int prepare_grants(struct prepared *p, struct err *err) MUST_USE;
 
+/*
+ * Say why no folder above a sealed path is granted for writing, and how it can
+ * be: words behind the folder's name.
+ */
+const char *grants_why_sealed(const char *path, struct arena *arena) MUST_USE;
+
 #endif

@@ -344,7 +344,20 @@ chmod "$mode" "$T"
 
 run_matins exec --write "$T/p" -- sh -c 'echo "# more" >>matins.toml'
 exit_is "a grant above a file that is allowed by --edits is refused" 126
-err_like "the refusal names the command that allows the file" "allowed whatever is .*\`matins allow $T/p/"
+err_like "the refusal says why, and names the command that lifts it" \
+	"holds matins.toml, which is allowed with all later edits .*: matins allow $T/p/matins.toml\$"
+cat >>"$T/p/matins.toml" <<-END
+	[[routines.w.steps]]
+	name = "s"
+	type = "script"
+	command = "sh"
+	args = ["-c", "echo x >result"]
+END
+cd "$T/p" || exit
+run_matins run w --json
+json_is "a file that was lost there: no line that would be refused" \
+	step_results[0].advice[0].toml '' \
+	step_results[0].advice[0].text '~dropped with it: result; it cannot be granted: write: .* holds matins.toml'
 run_matins exec --write "$T" -- true
 exit_is "a grant further above the file is refused" 126
 mkdir "$T/elsewhere"
@@ -355,6 +368,8 @@ exit_is "a grant below the file is no danger" 0
 rm matins.toml
 run_matins exec --write "$T/p" -- true
 exit_is "a grant above a file that is gone is refused" 126
+err_like "its refusal names the command that takes the allowance back" \
+	"take that back: matins disallow $T/p/matins.toml\$"
 config
 if [[ $(id -u) == 0 ]] && mkdir "$T/bind" && mount --bind "$T/p" "$T/bind"; then
 	run_matins exec --write "$T/bind" -- true
