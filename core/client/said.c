@@ -18,6 +18,8 @@ static const struct {
 	{"enotcached", SAID_DOWNLOAD},
 	{"erofs", SAID_WRITE},
 	{"read-only file system", SAID_WRITE},
+	{"ebusy", SAID_BUSY},
+	{"device or resource busy", SAID_BUSY},
 	{"eacces", SAID_ACCESS},
 	{"eperm", SAID_ACCESS},
 	{"permission denied", SAID_ACCESS},
@@ -31,7 +33,7 @@ static const struct {
 	{"cannot find module", SAID_MISSING},
 };
 
-static bool has_words(struct str line, const char *words)
+static const char *find_words(struct str line, const char *words)
 {
 	size_t n = strlen(words);
 
@@ -42,16 +44,22 @@ static bool has_words(struct str line, const char *words)
 					(unsigned char)words[k])
 			k++;
 		if (k == n)
-			return true;
+			return line.p + i;
 	}
-	return false;
+	return NULL;
 }
 
-static enum said_kind kind_of(struct str line)
+/* words  where the words of the kind stand; may be NULL */
+static enum said_kind kind_of(struct str line, struct str *words)
 {
-	for (size_t i = 0; i < ARRAY_LEN(signs); i++)
-		if (has_words(line, signs[i].words))
+	for (size_t i = 0; i < ARRAY_LEN(signs); i++) {
+		const char *at = find_words(line, signs[i].words);
+
+		if (at && words)
+			*words = (struct str){at, strlen(signs[i].words)};
+		if (at)
 			return signs[i].kind;
+	}
 	return SAID_NOTHING;
 }
 
@@ -144,6 +152,86 @@ static struct str path_in(struct str line)
 	return (struct str){NULL, 0};
 }
 
+/* ---- names without a mark of a path ---- */
+
+/* What a text in quotes ends with, without them; .p is NULL without quotes. */
+static struct str last_quoted(struct str s)
+{
+	const char *close = "\xe2\x80\x99", *open = CURLY;
+	char one[2] = {s.n ? s.p[s.n - 1] : '\0', '\0'};
+	struct str name;
+
+	if (is_quote(one[0]))
+		close = open = one;
+	if (!str_ends(s, close))
+		return (struct str){NULL, 0};
+	name = (struct str){s.p, s.n - strlen(close)};
+	for (size_t i = name.n; i-- > 0;)
+		if (str_starts(str_skip(name, i), open))
+			return str_skip(name, i + strlen(open));
+	return (struct str){NULL, 0};
+}
+
+/* Take the last part of "sh: 1: cannot create a.md: ". */
+static struct str last_part(struct str before)
+{
+	if (!str_ends(before, ": "))
+		return (struct str){NULL, 0};
+	before.n -= 2;
+	for (size_t i = before.n; i-- > 1;)
+		if (before.p[i] == ' ' && before.p[i - 1] == ':')
+			return str_skip(before, i + 1);
+	return before;
+}
+
+/* "cannot create a.md" */
+static struct str made_name(struct str part)
+{
+	static const char *const verbs[] = {"cannot create ", "can't create ",
+					    "cannot open output file ",
+					    "could not write config file "};
+
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+		if (str_starts(part, verbs[i]))
+			return str_skip(part, strlen(verbs[i]));
+	return (struct str){NULL, 0};
+}
+
+/* "Read-only file system: 'a'", "EROFS: …, open 'a'"; not "syscall: 'open'" */
+static struct str name_behind(struct str behind)
+{
+	struct str name = last_quoted(behind);
+
+	return name.p && (str_starts(behind, ": '") ||
+			  (name.p > behind.p + 2 && name.p[-2] == ' ' &&
+			   (isalpha((unsigned char)name.p[-3]) ||
+			    name.p[-3] == '>')))
+		       ? name
+		       : (struct str){NULL, 0};
+}
+
+/*
+ * The name of a file that was to be made or replaced. "sh: 1: gzip: Permission
+ * denied" is about a program, so there only a verb tells.
+ */
+static struct str name_in(struct str line, struct str words,
+			  enum said_kind kind)
+{
+	size_t at = (size_t)(words.p - line.p);
+	struct str part = last_part(str_first(line, at));
+	struct str made = made_name(part), name;
+	bool is_file = kind != SAID_ACCESS;
+
+	name = last_quoted(is_file ? part : made);
+	if (!name.p)
+		name = made;
+	if (!name.p && is_file)
+		name = name_behind(str_skip(line, at + words.n));
+	if (!name.p && is_file && !memchr(part.p, ' ', part.n))
+		name = part;
+	return name.n ? name : (struct str){NULL, 0};
+}
+
 /* Report whether `a` is the better clue. */
 static bool is_better(const struct said_refusal *a,
 		      const struct said_refusal *b)
@@ -165,12 +253,17 @@ struct said_refusal said_refusal(struct str text)
 	text = str_first(text, SAID_BYTES);
 	while (text.n) {
 		struct str line = str_cut(&text, '\n');
-		struct said_refusal here = {kind_of(line), {NULL, 0}};
+		struct str words = {NULL, 0};
+		struct said_refusal here = {kind_of(line, &words), {NULL, 0}};
 
 		if (!here.kind)
 			continue;
-		if (here.kind != SAID_DOWNLOAD)
+		if (here.kind != SAID_DOWNLOAD && here.kind != SAID_BUSY)
 			here.path = path_in(line);
+		if (!here.path.p &&
+		    (here.kind == SAID_ACCESS || here.kind == SAID_WRITE ||
+		     here.kind == SAID_BUSY))
+			here.path = name_in(line, words, here.kind);
 		if (is_better(&here, &best))
 			best = here;
 	}
@@ -289,7 +382,8 @@ static size_t find_lines(struct str text, struct str line[SAID_LINES])
 		if (!one.n || is_noise(one))
 			continue;
 		/* the first line stays, and those that say what is missing */
-		for (at = 1; n == SAID_LINES && at + 1 < n && kind_of(line[at]);
+		for (at = 1;
+		     n == SAID_LINES && at + 1 < n && kind_of(line[at], NULL);
 		     at++)
 			;
 		if (n == SAID_LINES)

@@ -20,13 +20,15 @@ enum said_kind {
 	SAID_MISSING,  /* a path that is not granted looks like this */
 	SAID_ACCESS,   /* EACCES, EPERM */
 	SAID_WRITE,    /* EROFS */
+	SAID_BUSY,     /* EBUSY: a file that stays as it is looks like this */
 	SAID_DOWNLOAD, /* npm has no network, and lacks a package */
 };
 
 struct said_refusal {
 	enum said_kind kind;
-	/* The path that the same line names, in quotes or absolute; a slice of
-	   the text, {NULL, 0} when it names none. */
+	/* The path that the same line names, in quotes or absolute; of a write
+	   a bare name, too. A slice of the text, {NULL, 0} when it names none.
+	 */
 	struct str path;
 };
 

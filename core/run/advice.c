@@ -69,7 +69,7 @@ struct finder {
 	struct pieces pieces;
 	bool is_refused;
 	bool has_unnamed; /* words of a refusal name no file */
-	bool is_absent;	  /* the file that was asked for */
+	bool is_final;	  /* no trace finds more */
 };
 
 /* ---- refused programs of a shell's command line ---- */
@@ -278,7 +278,7 @@ static void add_file(struct finder *f)
 	if (!known->gate || (!known->failed && known->is_server) ||
 	    !file_find(&f->files, &file))
 		return;
-	f->is_absent = file.is_absent;
+	f->is_final = file.is_final;
 	/* words of one that succeeded count where we may do it ourselves */
 	is_refused = *file.path && file.counts &&
 		     (known->failed ||
@@ -635,7 +635,7 @@ static void add_trace(struct finder *f)
 			  "the program says that it was refused a file, and "
 			  "does not name it",
 			  NULL, NULL);
-	if (f->known->trace && !f->is_absent &&
+	if (f->known->trace && !f->is_final &&
 	    (f->pieces.n > n_unreached || lacks_file(f)))
 		piece_add(&f->pieces, advice_trace(f->known->trace, f->arena),
 			  NULL, NULL);

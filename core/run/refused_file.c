@@ -189,29 +189,55 @@ static bool is_own_file(struct file_finder *f, const char *path)
 		is_at(f->known->request->program, path));
 }
 
+/* Explain the request with one more grant; key NULL: with none. */
+static int explain_with(const struct file_finder *f, const char *key,
+			const char *value, struct gate_explained *ret,
+			struct err *err)
+{
+	struct gate_policy more = {.profile = NULL};
+	struct gate_request request = *f->known->request;
+
+	if (key)
+		list_add(strcmp(key, "write") == 0 ? &more.write : &more.read,
+			 f->arena, value);
+	gate_policy_merge(request.policy, &more, f->arena, &more);
+	request.policy = &more;
+	return gate_explain(f->known->gate, &request, f->arena, ret, err);
+}
+
 const char *file_refusal(const struct file_finder *f, const char *key,
 			 const char *value)
 {
-	const struct advice_known *known = f->known;
-	struct gate_policy more = {.profile = NULL};
-	struct gate_request request = *known->request;
 	struct gate_explained own;
 	struct err err = ERR_INIT;
-	bool write = strcmp(key, "write") == 0;
 	const char *why = NULL;
 
 	/* as it is started: the grant could hide its package */
-	if (write && gate_explain(known->gate, &request, f->arena, &own,
-				  ERR_IGNORED) == 0)
-		why = gate_code_refusal(&own, request.cwd, value);
+	if (strcmp(key, "write") == 0 &&
+	    explain_with(f, NULL, NULL, &own, ERR_IGNORED) == 0)
+		why = gate_code_refusal(&own, f->known->request->cwd, value);
 	if (why)
 		return why;
-	list_add(write ? &more.write : &more.read, f->arena, value);
-	gate_policy_merge(request.policy, &more, f->arena, &more);
-	request.policy = &more;
-	if (gate_explain(known->gate, &request, f->arena, &own, &err) < 0)
+	if (explain_with(f, key, value, &own, &err) < 0)
 		return arena_printf(f->arena, "cannot be granted: %s", err.msg);
 	return NULL;
+}
+
+/* Reason why a file of a writable grant stays as it is; NULL: it does not. */
+static const char *protection_of(const struct file_finder *f, const char *path)
+{
+	struct gate_explained own;
+
+	if (explain_with(f, NULL, NULL, &own, ERR_IGNORED) < 0 ||
+	    !place_around(&own.protect, path))
+		return NULL;
+	return explain_with(f, "write", path, &own, ERR_IGNORED) < 0 ||
+			       place_around(&own.protect, path)
+		       ? "is never writable for a program, because matins "
+			 "starts what it says; let it write another file"
+		       : "stays as it is in a folder that is granted, because "
+			 "other programs start what it says; where that is "
+			 "meant, add the file itself to sandbox.write";
 }
 
 void file_judge(struct file_finder *f, enum said_kind kind,
@@ -236,10 +262,13 @@ void file_judge(struct file_finder *f, enum said_kind kind,
 	/* a folder for writing: programs mostly write more than one file */
 	if (write && (stat(file->path, &st) < 0 || !S_ISDIR(st.st_mode)))
 		file->value = dirname(arena_strdup(f->arena, file->path));
-	if (path_is_beneath(file->path, &p->write))
-		file->why = "is granted, but its permissions or file system "
-			    "refuse it";
-	else if (is_closed(f, file->path) || (f->known->is_server && !is_row))
+	if (path_is_beneath(file->path, &p->write)) {
+		file->why = protection_of(f, file->path);
+		file->is_final = file->why != NULL;
+		if (!file->why)
+			file->why = "is granted, but its permissions or file "
+				    "system refuse it";
+	} else if (is_closed(f, file->path) || (f->known->is_server && !is_row))
 		file->why = "is not granted";
 	else
 		file->why = file_refusal(f, key, file->value);
@@ -247,6 +276,36 @@ void file_judge(struct file_finder *f, enum said_kind kind,
 	if (!is_row && !file->why)
 		file->why = "is not granted";
 	file->key = file->why ? NULL : key;
+}
+
+/* Files that a list of a sentence names. */
+#define KEPT_SHOWN 4
+
+/* Find what a program could not replace: a file that stays as it is, or, where
+   it names another one, the files that do. */
+static bool find_busy(struct file_finder *f, struct refused_file *file)
+{
+	const struct gate_policy *p = f->known->request->policy;
+	struct gate_explained own;
+	struct strlist kept = {NULL, 0};
+	const char *all = "";
+
+	file->is_final = true;
+	file->why = *file->path ? protection_of(f, file->path) : NULL;
+	if (file->why)
+		return true;
+	if (explain_with(f, NULL, NULL, &own, ERR_IGNORED) < 0)
+		return false;
+	for (size_t i = 0; i < own.protect.n && kept.n < KEPT_SHOWN; i++)
+		if (path_is_beneath(own.protect.item[i], &p->write))
+			list_add(&kept, f->arena, own.protect.item[i]);
+	for (size_t i = 0; i < kept.n; i++)
+		all = arena_printf(f->arena, "%s%s%s", all, i ? ", " : "",
+				   kept.item[i]);
+	file->path = all;
+	file->why = "cannot be replaced by a program, because what it says is "
+		    "run later";
+	return kept.n;
 }
 
 bool file_find(struct file_finder *f, struct refused_file *ret)
@@ -265,7 +324,7 @@ bool file_find(struct file_finder *f, struct refused_file *ret)
 	    is_brief(f->known)) {
 		*ret = (struct refused_file){.path = file.path,
 					     .why = "is not there",
-					     .is_absent = true};
+					     .is_final = true};
 		return true;
 	}
 	/* words that look like a path are none, unless its folder is there */
@@ -278,7 +337,9 @@ bool file_find(struct file_finder *f, struct refused_file *ret)
 	    (!*file.path || !is_there || path_is_beneath(file.path, &p->read) ||
 	     path_is_beneath(file.path, &p->write)))
 		return false;
-	if (*file.path)
+	if (r.kind == SAID_BUSY && !find_busy(f, &file))
+		return false;
+	if (r.kind != SAID_BUSY && *file.path)
 		file_judge(f, r.kind, &file);
 	*ret = file;
 	return true;

@@ -25,7 +25,7 @@ struct refused_file {
 	const char *why;   /* without a key: the reason, behind the path */
 	bool counts;	   /* a refusal even where no row is advised */
 	bool write;	   /* to be written, else read */
-	bool is_absent;	   /* the file that was asked for is not there */
+	bool is_final;	   /* no grant helps, and no trace finds one */
 };
 
 struct file_finder {

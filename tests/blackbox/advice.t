@@ -166,6 +166,56 @@ is "paths that lead out of the folder are not advised" "$(lines)" \
 
 cd ..
 
+# ---- files that stay as they are ----
+
+# kept NAME COMMAND FILE WHY: a change of a file in a granted folder is refused,
+# the file and the reason are said, and nothing is advised that cannot help
+kept() {
+	step "$1" "$script
+command = 'sh'
+args = ['-c', '$2']
+sandbox.preset = ['git']
+sandbox.write = ['.']"
+	isnt "$1: it failed" "$status" 0
+	json_is "$1: the file, and why" \
+		step_results[0].advice[0].text "~/project/$3 $4" \
+		step_results[0].advice[0].toml ''
+	is "$1: no trace is offered, which would find nothing" \
+		"$(grep -c 'everything that it needs' "$out")" 0
+}
+
+cd project || exit
+git init -q
+chown -R --reference=. .git
+touch .envrc
+chmod 666 .envrc
+own='is never writable for a program, because matins starts what it says'
+other='stays as it is in a folder that is granted, .* add the file itself to'
+for to in changed.toml ./changed.toml; do
+	kept changed "echo x >$to" changed.toml "$own"
+done
+kept moved 'echo x >new; mv -f new moved.toml' moved.toml "$own"
+kept entered 'echo x >.envrc' .envrc "$other"
+kept git 'git config user.name x' .git/config "$other"
+kept edited 'sed -i s/x/y/ edited.toml' \
+	'.*edited.toml' 'cannot be replaced by a program'
+step meant "$script
+command = 'sh'
+args = ['-c', 'echo x >.envrc && git config user.name x && echo done']
+sandbox.preset = ['git']
+sandbox.write = ['.', '.envrc', '.git/config']"
+json_is "their twins, which write names: changed" \
+	step_results[0].output done
+rm -rf .git .envrc
+
+# A name without a mark of a path, of a write that was refused.
+follow bare "$script
+command = 'sh'
+args = ['-c', 'echo x >./result && echo done']
+sandbox.read = ['.']" \
+	"sandbox.write = [\"$T/project\"]" 'done'
+cd ..
+
 step tilde "$script
 command = 'cat'
 args = ['~/none.md']"

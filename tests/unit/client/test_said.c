@@ -52,7 +52,7 @@ TEST(said_refusal, program_that_speaks, is_no_file)
 {
 	says("/usr/bin/x86_64-linux-gnu-ld.bfd: cannot open output file hello: "
 	     "Read-only file system",
-	     SAID_WRITE, NULL);
+	     SAID_WRITE, "hello");
 	says("/usr/bin/ld: cannot open output file /srv/d/hello: Permission "
 	     "denied",
 	     SAID_ACCESS, "/srv/d/hello");
@@ -63,6 +63,49 @@ TEST(said_refusal, program_that_speaks, is_no_file)
 	says("/srv/a: Permission denied", SAID_ACCESS, "/srv/a");
 	says("/srv/a:", SAID_NOTHING, NULL);
 	says("/srv/a: EACCES", SAID_ACCESS, "/srv/a");
+}
+
+TEST(said_refusal, name_of_a_write, needs_no_slash)
+{
+	says("sh: 1: cannot create ./out.txt: Read-only file system",
+	     SAID_WRITE, "./out.txt");
+	says("sh: 1: cannot create my list: Read-only file system", SAID_WRITE,
+	     "my list");
+	says("sh: 1: cannot create out: Permission denied", SAID_ACCESS, "out");
+	says("bash: line 1: out: Read-only file system", SAID_WRITE, "out");
+	says("tee: out: Read-only file system", SAID_WRITE, "out");
+	says("touch: cannot touch 'out': Read-only file system", SAID_WRITE,
+	     "out");
+	says("mkdir: cannot create directory \xe2\x80\x98"
+	     "a b\xe2\x80\x99: Read-only file system",
+	     SAID_WRITE, "a b");
+	says("cp: cannot create regular file 'x': Permission denied",
+	     SAID_ACCESS, "x");
+	says("OSError: [Errno 30] Read-only file system: 'kept'", SAID_WRITE,
+	     "kept");
+	says("EROFS: read-only file system, open 'kept'", SAID_WRITE, "kept");
+	/* programs that were refused, and words that are no files */
+	says("sh: 1: gzip: Permission denied", SAID_ACCESS, NULL);
+	says("env: 'gzip': Permission denied", SAID_ACCESS, NULL);
+	says("code: 'EROFS', syscall: 'open'", SAID_WRITE, NULL);
+	says("the disk has a read-only file system", SAID_WRITE, NULL);
+	says("not on a disk: read-only file system", SAID_WRITE, NULL);
+	says(": Read-only file system: ''", SAID_WRITE, NULL);
+}
+
+TEST(said_refusal, file_in_use, is_busy)
+{
+	says("mv: cannot move 'new' to 'm.toml': Device or resource busy",
+	     SAID_BUSY, "m.toml");
+	says("Error: EBUSY: resource busy or locked, rename 'a.x' -> 'b'",
+	     SAID_BUSY, "b");
+	says("OSError: [Errno 16] Device or resource busy: 'a' -> 'b c'",
+	     SAID_BUSY, "b c");
+	says("error: could not write config file .git/config: Device or "
+	     "resource busy",
+	     SAID_BUSY, ".git/config");
+	says("umount: the target is busy: device or resource busy", SAID_BUSY,
+	     NULL);
 }
 
 TEST(said_refusal, no_path, has_the_kind_only)
