@@ -441,7 +441,7 @@ leads "a file of \$MATINS_CONFIG" '^trace -c ~/mem/matins.toml r s$'
 run_matins run r
 leads "its twin, a file that matins finds" '^trace r s$'
 run_matins doctor -c home/mem/matins.toml gone --deep
-out_like "doctor names the file" ': matins (trace|tools) -c ~/mem/matins.toml '
+out_like "doctor names the file" ': matins (trace|tools -v) -c ~/mem/matins.toml '
 run_matins trace -c home/mem/matins.toml r s --apply
 err_like "a trace names it" ': matins step -c ~/mem/matins.toml r s$'
 
