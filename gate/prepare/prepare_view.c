@@ -694,24 +694,31 @@ static void choose_places(struct prepared *p)
 						    .bytes = 64 << 20});
 }
 
-/* A folder that the child may not pass is replaced by one that it may. */
-static void open_walls(struct prepared *p)
+/* A folder above that the child may not pass is replaced by one that it may. */
+static void open_wall(struct prepared *p, const char *path)
 {
-	for (size_t i = 0; p->id.change && i < p->grants.n; i++) {
-		const char *path = p->grants.grant[i].path;
-		const char *wall = place_covers("/usr", path)
-					   ? NULL
-					   : find_wall(&p->id, path, &p->arena);
-		bool is_there = !wall;
+	const char *wall = place_covers("/usr", path)
+				   ? NULL
+				   : find_wall(&p->id, path, &p->arena);
 
-		for (size_t k = 0; !is_there && k < p->view.n_places; k++)
-			is_there = place_covers(p->view.places[k].path, wall);
-		if (is_there)
-			continue;
+	for (size_t i = 0; wall && i < p->view.n_places; i++)
+		if (place_covers(p->view.places[i].path, wall))
+			return;
+	if (wall)
 		add_place(p, (struct setup_place){.path = wall,
 						  .mode = 0755,
 						  .is_readonly = true});
-	}
+}
+
+/* HOME is a private place, and may lie beneath one. */
+static void open_walls(struct prepared *p)
+{
+	size_t n = p->id.change ? p->view.n_places : 0;
+
+	for (size_t i = 0; i < n; i++)
+		open_wall(p, p->view.places[i].path);
+	for (size_t i = 0; p->id.change && i < p->grants.n; i++)
+		open_wall(p, p->grants.grant[i].path);
 }
 
 /*

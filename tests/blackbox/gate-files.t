@@ -260,6 +260,16 @@ if [[ $(id -u) -eq 0 ]]; then
 		write @"$W/locked/in/new"
 	is "the owner of a new file is root" "$(stat -c %u "$W/locked/in/new")" 0
 	chown -R daemon: "$W/locked/in"
+	# below /tmp, which is private else and so no wall
+	mkdir -p "$W/locked/home"
+	private_home() {
+		HOME=$W/locked/home gate --tmp shared -- \
+			sh -c 'cd && echo kept >f && read -r a <f && echo "$a"'
+		out_is "a private HOME below a folder that the user may not pass" kept
+		HOME=$W/locked/home expect blocked "what lies beside it" \
+			--tmp shared -- read @"$W/locked/in/deep/file"
+	}
+	with_view "a HOME behind a wall" private_home
 	with_view "a grant of another user's" \
 		expect ok "a grant of another user's works as well" \
 		--write "$W/locked/in" -- write @"$W/locked/in/deep/file"
