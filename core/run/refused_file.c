@@ -143,29 +143,56 @@ static void add_script(struct file_finder *f)
 		add_said(f, buf_str(&text));
 }
 
-/* Does the person name the path, or a folder above it? A program may say what
-   it likes. */
-static bool is_said(struct file_finder *f, const char *path)
+/* Words of the person, read once. */
+static const struct strlist *said(struct file_finder *f)
 {
 	const struct gate_request *r = f->known->request;
 
-	if (!f->said.n) {
-		for (size_t i = 1; r->argv[0] && r->argv[i]; i++)
-			add_said(f, str_of(r->argv[i]));
-		for (size_t i = 0; r->env && r->env[i]; i++)
-			add_said(f, str_of(r->env[i]));
-		add_said(f, f->known->asked);
-		add_script(f);
-		list_add(&f->said, f->arena, "");
-	}
-	return place_around(&f->said, path);
+	if (f->said.n)
+		return &f->said;
+	for (size_t i = 1; r->argv[0] && r->argv[i]; i++)
+		add_said(f, str_of(r->argv[i]));
+	for (size_t i = 0; r->env && r->env[i]; i++)
+		add_said(f, str_of(r->env[i]));
+	add_said(f, f->known->asked);
+	add_script(f);
+	list_add(&f->said, f->arena, "");
+	return &f->said;
 }
 
+/* Digits of the names that libraries make up: more than those of a date. */
+#define DRAFT_DIGITS 9
+
+/*
+ * Is it a draft of a file that the person names: "a.json.x1.tmp",
+ * "a.json.1234567890"? A program makes it and puts it in the place of the file,
+ * so where it is missing it could not be made.
+ */
+static bool is_draft(struct file_finder *f, const char *path)
+{
+	const struct strlist *list = said(f);
+
+	for (size_t i = 0; i < list->n; i++) {
+		size_t n = strlen(list->item[i]);
+		const char *more = path + n;
+
+		if (n > 1 && strncmp(path, list->item[i], n) == 0 &&
+		    !strchr(more, '/') &&
+		    (strstr(more, "tmp") ||
+		     (more[0] == '.' &&
+		      strspn(more + 1, "0123456789") >= DRAFT_DIGITS)))
+			return true;
+	}
+	return false;
+}
+
+/* Does the person name the path, or a folder above it? A program may say what
+   it likes. */
 static bool is_meant(struct file_finder *f, const char *path)
 {
 	return is_brief(f->known) || list_has(file_named(f), path) ||
-	       folder_named(f, path) || is_said(f, path) ||
-	       is_in_project(f, path);
+	       folder_named(f, path) || place_around(said(f), path) ||
+	       is_draft(f, path) || is_in_project(f, path);
 }
 
 /* Is it a key, or a hidden file that a server would like to have? */
@@ -313,7 +340,7 @@ bool file_find(struct file_finder *f, struct refused_file *ret)
 	struct said_refusal r = said_refusal(f->known->said);
 	const struct gate_policy *p = f->known->request->policy;
 	struct refused_file file = {.path = ""};
-	bool is_there;
+	bool is_there, is_granted;
 
 	if (!r.kind || r.kind == SAID_DOWNLOAD)
 		return false;
@@ -332,10 +359,13 @@ bool file_find(struct file_finder *f, struct refused_file *ret)
 	    (!is_there &&
 	     access(dirname(arena_strdup(f->arena, file.path)), F_OK) < 0))
 		file.path = "";
+	is_granted = path_is_beneath(file.path, &p->read) ||
+		     path_is_beneath(file.path, &p->write);
+	if (r.kind == SAID_MISSING && *file.path && !is_there && !is_granted &&
+	    is_draft(f, file.path))
+		r.kind = SAID_WRITE;
 	/* a file that does not exist, or is granted, needs no grant */
-	if (r.kind == SAID_MISSING &&
-	    (!*file.path || !is_there || path_is_beneath(file.path, &p->read) ||
-	     path_is_beneath(file.path, &p->write)))
+	if (r.kind == SAID_MISSING && (!*file.path || !is_there || is_granted))
 		return false;
 	if (r.kind == SAID_BUSY && !find_busy(f, &file))
 		return false;

@@ -307,6 +307,47 @@ args = ['server.py', '$T/elsewhere']
 params = { path = '$T/elsewhere/a.md' }" \
 	"sandbox.read = [\"$T/elsewhere\"]" 'call the dentist'
 
+# ---- a file that the step names, and its server puts in its place ----
+
+tool_server store.py <<-'END'
+	import os
+	try:
+	    name = os.environ["STORE"]
+	    if "say" in a:
+	        raise OSError("ENOENT: no such file or directory, open '%s'" % a["say"])
+	    open(name + a["draft"], "w").close()
+	    os.rename(name + a["draft"], name)
+	    text = "saved"
+	except OSError as e:
+	    text, bad = str(e), True
+END
+
+# store PATH PARAMS: the keys of a step whose server keeps a file there
+store() {
+	printf '%s\n' "$tool" "args = ['store.py']" "env = { STORE = '$1' }" \
+		"params = { $2 }"
+}
+
+for draft in .ace15ccb.tmp .1234567890; do
+	follow saving "$(store "$T/shelf/kg.json" "draft = '$draft'")" \
+		"sandbox.write = [\"$T/shelf\"]" saved
+done
+follow granted-to-read "$(store "$T/shelf/kg.json" "draft = '.1.tmp'")
+sandbox.read = ['shelf']" \
+	"sandbox.write = [\"$T/shelf\"]" saved
+# Words of the server alone, a file that is missing outside, and places that no
+# line opens.
+for say in "$T/shelf/other.json.1.tmp" "$T/shelf/kg.json.bak" \
+	"$T/shelf/kg.json.20261123" "$T/shelf/kg.json/1.tmp"; do
+	step words "$(store "$T/shelf/kg.json" "say = '$say'")"
+	is "no line for ${say##*/}" "$(lines)" ''
+done
+mkdir -p "$HOME/.ssh"
+for path in "$HOME/kg.json" "$HOME/.ssh/kg.json"; do
+	step closed "$(store "$path" "say = '$path.1.tmp'")"
+	is "no line opens ${path%/*}" "$(lines)" ''
+done
+
 # ---- no advice ----
 
 none broken "$script
