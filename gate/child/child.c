@@ -388,6 +388,25 @@ static void enter_group(struct launch *l)
 	 SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |       \
 	 SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
 
+/* Add the rules of the base while the runner is at something else. A limit of
+   descriptors comes later; exec closes these. */
+static void add_base_rules(struct launch *l)
+{
+	struct landlock_path_attr rule;
+	int fd[PASS_MAX];
+
+	if (l->fd[FD_RULESET] < 0)
+		return;
+	child_must(l, STAGE_RULES, pass_peek(CHILD_FD(FD_BASE), fd, l->n_base));
+	for (size_t i = 0; i < l->n_base; i++) {
+		rule = (struct landlock_path_attr){l->base[i], fd[i]};
+		child_must(l, STAGE_RULES,
+			   sys_call(KERNEL_LANDLOCK_ADD_RULE,
+				    CHILD_FD(FD_RULESET),
+				    LANDLOCK_RULE_TYPE_PATH, &rule, 0));
+	}
+}
+
 static void drop_privileges(struct launch *l)
 {
 	struct __user_cap_header_struct header = {
@@ -477,6 +496,7 @@ int child_main(void *arg)
 	for (int i = 1; i <= KERNEL_SIGNALS; i++)
 		if (i != SIGKILL && i != SIGSTOP)
 			child_must(l, STAGE_SIGNALS, child_default_signal(i));
+	add_base_rules(l);
 	for (int i = 0; i < N_LIMITS; i++)
 		child_must(l, STAGE_LIMITS,
 			   sys_call(SYS_prlimit64, 0, l->limits[i].resource,

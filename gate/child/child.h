@@ -49,7 +49,8 @@ enum child_fd {
 	FD_OUT,
 	FD_ERR,
 	FD_EXEC,    /* the judged file */
-	FD_RULESET, /* of Landlock */
+	FD_RULESET, /* of Landlock, or -1 */
+	FD_BASE,    /* a message with the files of the base: launch.base */
 	FD_GROUP,   /* doors of the control group, see cgroup_open_doors() */
 	FD_GROUP_LAST = FD_GROUP + CGROUP_TREES - 1,
 	FD_MAPS, /* the first user namespace of id-mapped mounts */
@@ -114,6 +115,10 @@ struct launch {
 	int *slots;
 	const struct late_rule *late; /* added to the ruleset by init */
 	size_t n_late;
+	/* Rights on the files in FD_BASE, as the kernel takes them; added to
+	   the ruleset by the program. */
+	const uint64_t *base;
+	size_t n_base;	     /* at most PASS_MAX */
 	void *program_stack; /* upper end of it */
 	/* at most PASS_MAX */
 	const struct child_socket *listen;

@@ -34,6 +34,38 @@ long pass_send(int sock, char byte, const int *fd, size_t n, unsigned flags)
 	return r;
 }
 
+long pass_peek(int sock, int *fd, size_t n)
+{
+	char byte;
+	struct iovec data = {&byte, 1};
+	union {
+		struct cmsghdr head;
+		char bytes[FDS_BYTES];
+	} control;
+	struct msghdr msg = {
+		.msg_iov = &data,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	const int *from = (int *)(void *)CMSG_DATA(&control.head);
+	long r;
+
+	do
+		r = sys_call(SYS_recvmsg, sock, &msg,
+			     MSG_PEEK | MSG_CMSG_CLOEXEC);
+	while (r == -EINTR);
+	if (r <= 0)
+		return r < 0 ? r : -EPIPE;
+	if (msg.msg_flags & MSG_CTRUNC ||
+	    control.head.cmsg_type != SCM_RIGHTS ||
+	    control.head.cmsg_len != CMSG_LEN(n * sizeof(int)))
+		return -EMFILE;
+	for (size_t i = 0; i < n; i++)
+		fd[i] = from[i];
+	return 0;
+}
+
 bool pass_receive(int sock, int flags, struct passed *ret)
 {
 	struct iovec data = {&ret->byte, 1};

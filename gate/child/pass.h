@@ -30,6 +30,15 @@ long pass_send(int sock, char byte, const int *fd, size_t n, unsigned flags)
 	MUST_USE;
 
 /*
+ * Take copies of the descriptors of a message that stays for others; wait
+ * until it is there. A raw system call, for the child before exec.
+ *
+ * fd       room for n, which is how many it has; close-on-exec
+ * returns  negative: an errno; EPIPE: nobody will ever send it
+ */
+long pass_peek(int sock, int *fd, size_t n) MUST_USE;
+
+/*
  * Receive a message; its descriptors are close-on-exec.
  * returns  false: there is none, or it was cut short
  */

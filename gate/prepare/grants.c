@@ -1,10 +1,13 @@
 #include "gate/prepare/grants.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
 #include "core/base/place.h"
+#include "gate/child/pass.h"
 
 uint64_t grant_rights(unsigned what)
 {
@@ -125,7 +128,7 @@ void grants_add(struct grants *g, const char *asked, const char *path, int fd,
 }
 
 /* Descriptors that stand in a row go by one call. */
-void grants_release(struct grants *g)
+static void close_all(struct grants *g)
 {
 	size_t next;
 
@@ -142,8 +145,36 @@ void grants_release(struct grants *g)
 		    close_range((unsigned)first, (unsigned)last, 0) < 0)
 			for (int fd = first; fd <= last; fd++)
 				close(fd);
+		for (; i < next; i++)
+			g->grant[i].fd = -1;
 	}
+}
+
+void grants_release(struct grants *g)
+{
+	close_all(g);
 	g->n = g->n_links = 0;
+}
+
+int grants_park(struct grants *g, int *ret_fd, struct err *err)
+{
+	int fd[PASS_MAX], pair[2];
+	long r;
+
+	assert(g->n && g->n <= PASS_MAX);
+	for (size_t i = 0; i < g->n; i++)
+		fd[i] = g->grant[i].fd;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(err, errno, "socket pair");
+	r = pass_send(pair[1], 0, fd, g->n, 0);
+	close(pair[1]);
+	if (r < 0) {
+		close(pair[0]);
+		return err_sys(err, (int)-r, "descriptors in a message");
+	}
+	close_all(g);
+	*ret_fd = pair[0];
+	return 0;
 }
 
 /* ---- the base ---- */

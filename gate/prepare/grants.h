@@ -133,5 +133,13 @@ uint64_t grant_rights(unsigned what) MUST_USE;
  * errors  ERR_SYS
  */
 int grants_open_base(struct grants *g, struct err *err) MUST_USE;
+/*
+ * Move all descriptors into one message, which every child looks at: this
+ * process then holds one descriptor of them. At most PASS_MAX.
+ *
+ * ret_fd  where the message waits; the caller's
+ * errors  ERR_SYS
+ */
+int grants_park(struct grants *g, int *ret_fd, struct err *err) MUST_USE;
 
 #endif

@@ -892,8 +892,6 @@ static void add_late(struct prepared *p, const char *path, uint64_t rights)
 
 static int make_rules(struct prepared *p, struct err *err)
 {
-	const struct grants *lists[] = {&p->gate->base, &p->grants};
-
 	if (p->gate->landlock_abi < 1)
 		return 0;
 	landlock_rules_init(&p->rules, p->gate->landlock_abi);
@@ -901,14 +899,12 @@ static int make_rules(struct prepared *p, struct err *err)
 		landlock_rules_net_open(&p->rules);
 	for (size_t i = 0; i < p->policy.n_ports; i++)
 		landlock_add_port(&p->rules, p->policy.ports[i], LL_CONNECT);
-	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
-		for (size_t i = 0; i < lists[k]->n; i++) {
-			const struct grant *g = &lists[k]->grant[i];
+	for (size_t i = 0; i < p->grants.n; i++) {
+		const struct grant *g = &p->grants.grant[i];
 
-			landlock_add_known(&p->rules, g->fd,
-					   S_ISDIR(g->st.st_mode),
-					   grant_rights(g->what));
-		}
+		landlock_add_known(&p->rules, g->fd, S_ISDIR(g->st.st_mode),
+				   grant_rights(g->what));
+	}
 	add_late(p, "/proc", LL_READ);
 	for (size_t i = 0; i < p->view.n_places; i++)
 		if (!p->view.places[i].is_readonly)
@@ -919,6 +915,9 @@ static int make_rules(struct prepared *p, struct err *err)
 		add_late(p, p->tmp, LL_WRITE);
 	if (!p->for_start)
 		return 0;
+	p->launch.fd[FD_BASE] = p->gate->base_fd;
+	p->launch.base = p->gate->base_access;
+	p->launch.n_base = p->gate->base.n;
 	return landlock_create(&p->rules, &p->launch.fd[FD_RULESET], err);
 }
 

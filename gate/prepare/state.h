@@ -53,8 +53,12 @@ struct gate {
 	bool is_root;
 	/* Limits of the runner, which bound those of children. */
 	struct rlimit limits[N_LIMITS];
-	uint64_t spawned;   /* programs started so far */
-	struct grants base; /* opened for every child */
+	uint64_t spawned; /* programs started so far */
+	/* Files that every child may open, in a message for all of them, and
+	   the rights on each; without Landlock .base_fd is -1. */
+	struct grants base;
+	int base_fd; /* owned */
+	const uint64_t *base_access;
 	/* HOME as the caller names it, and without links; both NULL when
 	   there is none that can be made private. */
 	const char *home, *home_path;
