@@ -19,6 +19,7 @@
 #include "core/base/clock.h"
 #include "core/base/jw.h"
 #include "core/base/log.h"
+#include "core/base/place.h"
 #include "core/base/state_dir.h"
 #include "core/client/eras.h"
 #include "core/client/asks.h"
@@ -31,6 +32,7 @@
 #include "core/run/advice_command.h"
 #include "core/run/credentials.h"
 #include "core/run/pool.h"
+#include "core/run/refused_file.h"
 #include "core/run/remotes.h"
 #include "core/secret/secret.h"
 
@@ -252,8 +254,73 @@ static void look_at_read(struct doctor *d, const char *name,
 	}
 }
 
+/* Does the program see the path, or something in it? */
+static bool is_seen(const struct gate_explained *e, const char *path)
+{
+	for (size_t i = 0; i < e->n_base; i++)
+		if (place_covers(e->base[i].path, path))
+			return true;
+	for (size_t i = 0; i < e->n_grants; i++)
+		if (place_covers(e->grant[i].path, path) ||
+		    place_covers(path, e->grant[i].path))
+			return true;
+	return place_covers("/proc", path) || place_covers("/dev", path);
+}
+
+/*
+ * Warn of files that a text names as paths are written, with a slash, and that
+ * are there for the person alone: the program will not find them.
+ */
+static void look_at_words(struct doctor *d, const char *name,
+			  const struct gate_request *request,
+			  const struct gate_explained *e, const char *text)
+{
+	const struct advice_known known = {.request = request};
+	const struct file_finder finder = {.known = &known, .arena = d->arena};
+	const struct strlist words = gate_path_words(str_of(text), d->arena);
+	/* a path of the configuration begins in its folder */
+	const bool is_here =
+		request->cwd && strcmp(request->cwd, d->config->dir) == 0;
+
+	for (size_t i = 0; i < words.n; i++) {
+		const char *word = words.item[i], *path;
+
+		/* "./notes" comes without its dot */
+		if (!strchr(word, '/')) {
+			word = arena_printf(d->arena, "./%s", word);
+			if (!strstr(text, word))
+				continue;
+		}
+		path = file_real(&finder, str_of(word));
+		/* a URL ends in a word that begins with two */
+		if (strncmp(word, "//", 2) != 0 && access(path, F_OK) == 0 &&
+		    !is_seen(e, path) &&
+		    !file_holds_secrets(d->gate, path, d->arena))
+			add(d, "program", name, CHECK_WARNING,
+			    arena_printf(d->arena,
+					 "sandbox.read = [\"%s\"], or write, "
+					 "if the program needs it",
+					 is_here ? word : path),
+			    "%s is named, and is not granted: the program does "
+			    "not see it",
+			    word);
+	}
+}
+
+static void look_at_named(struct doctor *d, const char *name,
+			  const struct gate_request *request,
+			  const struct env_refs *env,
+			  const struct gate_explained *e)
+{
+	for (size_t i = 1; request->argv[0] && request->argv[i]; i++)
+		look_at_words(d, name, request, e, request->argv[i]);
+	for (size_t i = 0; i < env->n_plain; i++)
+		look_at_words(d, name, request, e, env->plain[i].value);
+}
+
 static void look_at_request(struct doctor *d, const char *name,
-			    const struct gate_request *request)
+			    const struct gate_request *request,
+			    const struct env_refs *env)
 {
 	struct gate_explained e;
 	struct err err = ERR_INIT;
@@ -271,8 +338,10 @@ static void look_at_request(struct doctor *d, const char *name,
 		    "starts in",
 		    "%s is to run %s, which does not exist", e.program,
 		    e.missing_script);
-	else
+	else {
 		look_at_file(d, name, &e);
+		look_at_named(d, name, request, env, &e);
+	}
 }
 
 /* ---- credentials ---- */
@@ -617,7 +686,7 @@ static void look_at_steps(struct doctor *d, const struct plan *plan)
 			continue;
 		}
 		if (s->request.program)
-			look_at_request(d, name, &s->request);
+			look_at_request(d, name, &s->request, &step->env);
 		else if (!is_met(plan, i, false))
 			look_at_remote(d, name, step->server);
 		look_at_refs(d, name, s->server_env.item, s->server_env.n);

@@ -495,6 +495,42 @@ exit_is "an age that is none is wrong usage" 64
 
 # ---- without a configuration, and text ----
 
+# ---- files that are named and not granted ----
+
+mkdir -p named/notes named/build named/text "$HOME/lists" "$HOME/.ssh"
+touch named/notes/a.md named/text/plain named/s.sh "$HOME/.ssh/id"
+cat >named/n.toml <<'END'
+[[routines.n.steps]]
+name = "named"
+type = "script"
+command = "sh"
+args = ["-c", "ls ./notes ~/lists/*.md", "x=./build"]
+env = { A = "./text" }
+[[routines.n.steps]]
+name = "words"
+type = "script"
+command = "sh"
+args = ["-c", "echo notes build https://etc/passwd >/dev/null; cat ~/.ssh/id a/b ./none"]
+[[routines.n.steps]]
+name = "granted"
+type = "script"
+command = "sh"
+args = ["./s.sh", "./notes", "./text/plain"]
+sandbox.read = ["notes/a.md", "text"]
+END
+run_matins doctor -c named/n.toml
+exit_is "named files that are not granted: warnings" 0
+is "each path that is there, with its line" \
+	"$(grep -A1 'is named, and is not' "$out" | sed 's/  */ /g')" \
+	" warning n/named ./notes is named, and is not granted: the program does not see it
+ -> sandbox.read = [\"./notes\"], or write, if the program needs it
+ warning n/named ~/lists is named, and is not granted: the program does not see it
+ -> sandbox.read = [\"~/lists\"], or write, if the program needs it
+ warning n/named ./build is named, and is not granted: the program does not see it
+ -> sandbox.read = [\"./build\"], or write, if the program needs it
+ warning n/named ./text is named, and is not granted: the program does not see it
+ -> sandbox.read = [\"./text\"], or write, if the program needs it"
+
 run_matins doctor
 exit_is "without a configuration the machine is looked at" 0
 out_like "doctor prints protections as text" '^protection'
