@@ -81,4 +81,18 @@ unset MATINS_STATE
 run_matins run -c m.toml r --dry-run
 err_like "a dry run keeps nothing and says its notices" "$leash"
 
+
+# ---- the line of the README, from a crontab ----
+
+mkdir -p "$HOME/.local/bin" "$HOME/routines"
+cp "$BIN" "$HOME/.local/bin/matins"
+printf '%s\n' '[[routines.morning.steps]]' 'name = "s"' 'type = "script"' \
+	'command = "date"' >"$HOME/routines/matins.toml"
+line=$(sed -n 's/^0 7 \* \* \*  *//p' "$TOP/README.md")
+env -i HOME="$HOME" SHELL=/bin/sh PATH=/usr/bin:/bin \
+	sh -c "cd && $line" >"$out" 2>"$err"
+is "cron finds a program of make install PREFIX=~/.local" $? 0
+is "and mails nothing on a good day" "$(cat "$out" "$err")" ""
+file_has "and the page is there" "$HOME/morning.html" '<!DOCTYPE html>'
+
 done_testing
