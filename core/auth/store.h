@@ -57,7 +57,7 @@ int store_open(const char *dir, enum store_key key, struct store **ret,
 	       struct err *err) MUST_USE;
 /* Wipes the key. Takes NULL. */
 void store_free(struct store *s);
-/* Where the key lies; AUTO before it was needed. */
+/* Where the key lies; AUTO before it was needed. A door of the tests. */
 enum store_key store_key_used(const struct store *s) MUST_USE;
 
 /* The subject of a file, whose name is a digest of the first two. */

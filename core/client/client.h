@@ -142,9 +142,9 @@ struct client_options {
 struct client *client_new(const struct client_context *context,
 			  const struct client_options *options) MUST_USE;
 /*
- * Make a client over a transport that is open already: a transcript. There is
- * no process then, and options->request and ->open are NULL.
- * transport  taken
+ * Make a client over a transport that is open already: a door of the tests, for
+ * transcripts. There is no process then, and options->request and ->open are
+ * NULL. transport  taken
  */
 struct client *client_new_over(const struct client_context *context,
 			       const struct client_options *options,

@@ -145,7 +145,8 @@ int path_check_links(const char *named, const struct outfolder *d,
 			return err_set(err, ERR_OUTPUT,
 				       "%s leads to %s by a link in a folder "
 				       "that the program may write; if that is "
-				       "meant, name the file there",
+				       "meant, write the path without the "
+				       "link",
 				       named, d->path);
 	}
 	return 0;

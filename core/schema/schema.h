@@ -69,7 +69,8 @@ struct schema_docs {
 /*
  * Make a document known under its URI; of equal URIs the first one counts.
  * Uri and text are copied. Whether it is a schema shows when a reference
- * leads to it.
+ * leads to it. A door of the tests, whose suite has such documents: MCP sends
+ * each schema whole.
  *
  * errors  ERR_SYNTAX  the URI is empty or the text is not JSON
  *         ERR_LIMIT   over LIMIT_SCHEMA_BYTES

@@ -557,8 +557,8 @@ static int prepare_group(struct prepared *p, UNUSED struct err *err)
 					 p->policy.processes};
 	struct err why = ERR_INIT;
 
-	/* groups and folders are swept where they are made; a view needs none
-	   of these */
+	/* private_open() sweeps folders of crashed runs, but only runs without
+	   a view open them */
 	if (p->for_start && p->own_view && !p->gate->swept) {
 		p->gate->swept = true;
 		private_sweep();

@@ -321,7 +321,7 @@ args = ["-c", "echo >out/begun; read -r x <$PWD/out/never"]
 END
 cp ended.toml ended.old
 "$BIN" trace -c ended.toml r waits --apply >"$out" 2>"$err" &
-read -r _ <out/begun
+read -t 30 -r _ <>out/begun
 kill -TERM $!
 wait $!
 err_like "a trace that is ended: said" 'ended before the step was done; ended.toml stays as it is'
