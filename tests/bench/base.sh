@@ -55,8 +55,19 @@ both_run() {
 	both "$label" "$count" run -q -c "$WORK/both.toml" bench --json
 }
 
+both_calls() {
+	local isolate
+
+	for isolate in off auto; do
+		routine both $isolate 1 "$tools/stub_server"
+		printf '%-34s %9s     against %9s\n' \
+			"system calls, isolate = $isolate" \
+			"$(calls both)" "$(calls both "$OLD")"
+	done
+}
+
 revisions() {
-	local stub=$tools/stub_server isolate steps
+	local stub=$tools/stub_server isolate mib
 
 	build_base
 	heading "Ratios of new to old, and their middle half; peaks of new and old"
@@ -67,9 +78,12 @@ revisions() {
 		both_run "1000 steps, isolate = $isolate" $((PAIRS / 30)) \
 			$isolate 1000
 	done
-	for steps in 10 100; do
-		both_run "$steps MiB" $((PAIRS / steps)) off 1 "$stub" \
-			$((steps << 20))
+	both_calls
+	server_files
+	both_run "a python server" $((PAIRS / 3)) off 1 \
+		"$(interpreter_of python)" "$WORK/servers/server.py"
+	for mib in 10 100; do
+		both_run "$mib MiB" $((PAIRS / mib)) off 1 "$stub" $((mib << 20))
 	done
 	both "check" "$PAIRS" check -q -c "$WORK/both.toml"
 	both "one call" "$PAIRS" call -q echo -- "$stub" 64
