@@ -173,6 +173,7 @@ int gate_explain(struct gate *gate, const struct gate_request *request,
 	if (r == 0) {
 		e.own_view = p.own_view;
 		e.grant = copy_grants(gate, &p.grants, arena, &e.n_grants);
+		r = gate_open_base(gate, err);
 		e.base = copy_grants(gate, &gate->base, arena, &e.n_base);
 		e.dropped = arena_strlist(arena, &p.policy.capped);
 		copy_program(&p, arena, &e);

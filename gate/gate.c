@@ -1007,26 +1007,6 @@ static int check_filter(struct err *err)
 		       strerror(errno));
 }
 
-/* Open the base, and put it where children find it. */
-static int open_base(struct gate *g, struct err *err)
-{
-	struct landlock_rules rules;
-	uint64_t *access;
-
-	if (grants_open_base(&g->base, err) < 0)
-		return -1;
-	if (g->landlock_abi < 1)
-		return 0;
-	landlock_rules_init(&rules, g->landlock_abi);
-	access = ARENA_ARRAY(&g->arena, uint64_t, g->base.n);
-	for (size_t i = 0; i < g->base.n; i++)
-		access[i] = landlock_access(
-			&rules, grant_rights(g->base.grant[i].what),
-			S_ISDIR(g->base.grant[i].st.st_mode));
-	g->base_access = access;
-	return grants_park(&g->base, &g->base_fd, err);
-}
-
 int gate_new(const struct gate_config *config, struct gate **ret_gate,
 	     struct err *err)
 {
@@ -1044,11 +1024,11 @@ int gate_new(const struct gate_config *config, struct gate **ret_gate,
 	g->config = *config;
 	g->private_dirs = (struct private_dirs)PRIVATE_INIT;
 	g->base = (struct grants)GRANTS_INIT(&g->arena);
-	g->base_fd = -1;
+	g->base_fd = g->base_to = -1;
 	g->is_root = geteuid() == 0;
 	limits_own(g->limits);
 	g->landlock_abi = landlock_abi();
-	if (open_base(g, err) < 0) {
+	if (grants_open_base(&g->base, BASE_SYSTEM, err) < 0) {
 		gate_free(g);
 		return -1;
 	}
@@ -1082,6 +1062,7 @@ void gate_free(struct gate *g)
 		fd_closep(&g->idmap[i].fd);
 	grants_release(&g->base);
 	fd_closep(&g->base_fd);
+	fd_closep(&g->base_to);
 	cgroups_close(&g->cgroups);
 	private_close(&g->private_dirs);
 	arena_release(&g->arena);

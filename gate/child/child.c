@@ -394,11 +394,16 @@ static void add_base_rules(struct launch *l)
 {
 	struct landlock_path_attr rule;
 	int fd[PASS_MAX];
+	long n;
 
 	if (l->fd[FD_RULESET] < 0)
 		return;
-	child_must(l, STAGE_RULES, pass_peek(CHILD_FD(FD_BASE), fd, l->n_base));
-	for (size_t i = 0; i < l->n_base; i++) {
+	n = pass_peek(CHILD_FD(FD_BASE), fd);
+	/* .n_base is complete by now */
+	if (n >= 0 && (size_t)n != l->n_base)
+		n = -EMFILE;
+	child_must(l, STAGE_RULES, n);
+	for (long i = 0; i < n; i++) {
 		rule = (struct landlock_path_attr){l->base[i], fd[i]};
 		child_must(l, STAGE_RULES,
 			   sys_call(KERNEL_LANDLOCK_ADD_RULE,

@@ -116,7 +116,7 @@ struct launch {
 	const struct late_rule *late; /* added to the ruleset by init */
 	size_t n_late;
 	/* Rights on the files in FD_BASE, as the kernel takes them; added to
-	   the ruleset by the program. */
+	   the ruleset by the program. Complete when the message is there. */
 	const uint64_t *base;
 	size_t n_base;	     /* at most PASS_MAX */
 	void *program_stack; /* upper end of it */
@@ -151,8 +151,12 @@ struct launch {
 	 */
 	bool (*serve)(int listener, int *diag, void *arg);
 	void *serve_arg;
-	/* The gate calls it beside the child; without its leave, .leave, the
-	   program is not executed. NULL: it need not wait. */
+	/* The gate calls it beside the child. It sends what is waited for in
+	   FD_BASE. NULL: that is there. */
+	int (*beside)(void *arg, struct err *err);
+	void *beside_arg;
+	/* Likewise; without its leave, .leave, the program is not executed.
+	   NULL: it need not wait. */
 	int (*before_exec)(void *arg, struct err *err);
 	void *before_exec_arg;
 	/* In an own view the file is opened again, by this path, and must be

@@ -269,24 +269,31 @@ static int explain_clone(uint64_t flags, struct err *err)
 		       flags ? " with new namespaces" : "");
 }
 
-/* Do what must be done before the program runs, while the child works; then
-   give it leave. */
+/* Do what must be done before the program runs; then give it leave. */
 static int give_leave(struct launch *l, struct err *err)
 {
-	struct clock *clock = clock_system();
-	uint64_t begin;
 	int r;
 
 	if (!l->before_exec)
 		return 0;
-	begin = clock->now_ns(clock);
 	r = l->before_exec(l->before_exec_arg, err);
-	/* the child is not late when others were */
-	if (l->until_ns < UINT64_MAX / 2)
-		l->until_ns += clock->now_ns(clock) - begin;
 	__atomic_store_n(&l->leave, r < 0 ? LEAVE_END : LEAVE_GO,
 			 __ATOMIC_RELEASE);
 	kernel_futex_wake(&l->leave);
+	return r;
+}
+
+/* Work while the child does, which is not late when others were. */
+static int work_beside(struct launch *l, struct err *err)
+{
+	struct clock *clock = clock_system();
+	uint64_t begin = clock->now_ns(clock);
+	int r = l->beside ? l->beside(l->beside_arg, err) : 0;
+
+	if (r == 0)
+		r = give_leave(l, err);
+	if (l->until_ns < UINT64_MAX / 2)
+		l->until_ns += clock->now_ns(clock) - begin;
 	return r;
 }
 
@@ -326,8 +333,8 @@ int launch_start(struct launch *l, uint64_t clone_flags, struct launched *ret,
 		close(l->fd[FD_SOCK]);
 	if (r == 0) {
 		r = table_wait(l, &table, &d.init) < 0 ? is_late(err)
-		    : give_leave(l, err) < 0	       ? -1
-					     : wait_for_exec(l, sock, &d, err);
+		    : work_beside(l, err) < 0	       ? -1
+					      : wait_for_exec(l, sock, &d, err);
 		is_over = r < 0;
 	}
 	receive_messages(sock, l->asks_sockets, &d);

@@ -34,7 +34,7 @@ long pass_send(int sock, char byte, const int *fd, size_t n, unsigned flags)
 	return r;
 }
 
-long pass_peek(int sock, int *fd, size_t n)
+long pass_peek(int sock, int ret_fd[PASS_MAX])
 {
 	char byte;
 	struct iovec data = {&byte, 1};
@@ -49,6 +49,7 @@ long pass_peek(int sock, int *fd, size_t n)
 		.msg_controllen = sizeof(control),
 	};
 	const int *from = (int *)(void *)CMSG_DATA(&control.head);
+	size_t n = 0;
 	long r;
 
 	do
@@ -57,13 +58,11 @@ long pass_peek(int sock, int *fd, size_t n)
 	while (r == -EINTR);
 	if (r <= 0)
 		return r < 0 ? r : -EPIPE;
-	if (msg.msg_flags & MSG_CTRUNC ||
-	    control.head.cmsg_type != SCM_RIGHTS ||
-	    control.head.cmsg_len != CMSG_LEN(n * sizeof(int)))
+	if (msg.msg_flags & MSG_CTRUNC || control.head.cmsg_type != SCM_RIGHTS)
 		return -EMFILE;
-	for (size_t i = 0; i < n; i++)
-		fd[i] = from[i];
-	return 0;
+	for (; CMSG_LEN((n + 1) * sizeof(int)) <= control.head.cmsg_len; n++)
+		ret_fd[n] = from[n];
+	return (long)n;
 }
 
 bool pass_receive(int sock, int flags, struct passed *ret)

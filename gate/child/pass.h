@@ -33,10 +33,11 @@ long pass_send(int sock, char byte, const int *fd, size_t n, unsigned flags)
  * Take copies of the descriptors of a message that stays for others; wait
  * until it is there. A raw system call, for the child before exec.
  *
- * fd       room for n, which is how many it has; close-on-exec
- * returns  negative: an errno; EPIPE: nobody will ever send it
+ * ret_fd   close-on-exec
+ * returns  how many there are; negative: an errno; EPIPE: nobody will ever
+ *          send it
  */
-long pass_peek(int sock, int *fd, size_t n) MUST_USE;
+long pass_peek(int sock, int ret_fd[PASS_MAX]) MUST_USE;
 
 /*
  * Receive a message; its descriptors are close-on-exec.

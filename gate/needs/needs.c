@@ -228,7 +228,7 @@ static const char hidden[] = "the trace hid it, and the program went on";
 static bool holds(const struct finder *f, const char *path, unsigned what)
 {
 	return grants_cover(&f->p->grants, path, what) ||
-	       grants_cover(&f->gate->base, path, what);
+	       gate_base_covers(f->gate, path, what);
 }
 
 static bool list_covers(const struct strlist *list, const char *path)

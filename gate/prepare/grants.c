@@ -2,7 +2,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
@@ -156,24 +155,18 @@ void grants_release(struct grants *g)
 	g->n = g->n_links = 0;
 }
 
-int grants_park(struct grants *g, int *ret_fd, struct err *err)
+int grants_park(struct grants *g, int to, struct err *err)
 {
-	int fd[PASS_MAX], pair[2];
+	int fd[PASS_MAX];
 	long r;
 
 	assert(g->n && g->n <= PASS_MAX);
 	for (size_t i = 0; i < g->n; i++)
 		fd[i] = g->grant[i].fd;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return err_sys(err, errno, "socket pair");
-	r = pass_send(pair[1], 0, fd, g->n, 0);
-	close(pair[1]);
-	if (r < 0) {
-		close(pair[0]);
+	r = pass_send(to, 0, fd, g->n, 0);
+	if (r < 0)
 		return err_sys(err, (int)-r, "descriptors in a message");
-	}
 	close_all(g);
-	*ret_fd = pair[0];
 	return 0;
 }
 
@@ -226,12 +219,29 @@ static int add_base(struct grants *g, const struct base_rows *rows,
 	return 0;
 }
 
-int grants_open_base(struct grants *g, struct err *err)
+/* The first row is BASE_SYSTEM. */
+static size_t first_of(enum base_part part)
 {
+	return part == BASE_SYSTEM ? 0 : 1;
+}
+
+int grants_open_base(struct grants *g, enum base_part part, struct err *err)
+{
+	size_t end = part == BASE_SYSTEM ? 1 : ARRAY_LEN(base);
+
 	/* files that are missing, or closed to us, are closed to the child */
-	for (size_t i = 0; i < ARRAY_LEN(base); i++)
+	for (size_t i = first_of(part); i < end; i++)
 		for (const char *const *p = base[i].path; *p; p++)
 			if (add_base(g, &base[i], *p, err) < 0)
 				return -1;
 	return 0;
+}
+
+bool grants_near_base(const char *path)
+{
+	for (size_t i = first_of(BASE_REST); i < ARRAY_LEN(base); i++)
+		for (const char *const *p = base[i].path; *p; p++)
+			if (place_covers(path, *p) || place_covers(*p, path))
+				return true;
+	return false;
 }

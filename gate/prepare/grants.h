@@ -128,18 +128,27 @@ bool grants_cover(const struct grants *g, const char *path, unsigned what)
 /* The Landlock class of rights. */
 uint64_t grant_rights(unsigned what) MUST_USE;
 
+/* Parts of base.def: folders of the system are opened first, the rest where
+   it is needed. */
+enum base_part { BASE_SYSTEM, BASE_REST };
+
 /*
  * Open what base.def names and this machine has.
  * errors  ERR_SYS
  */
-int grants_open_base(struct grants *g, struct err *err) MUST_USE;
+int grants_open_base(struct grants *g, enum base_part part, struct err *err)
+	MUST_USE;
+
+/* Is the path, by its name, above or beneath one of BASE_REST? */
+bool grants_near_base(const char *path) MUST_USE;
+
 /*
- * Move all descriptors into one message, which every child looks at: this
- * process then holds one descriptor of them. At most PASS_MAX.
+ * Move all descriptors into one message, which every child looks at. At most
+ * PASS_MAX.
  *
- * ret_fd  where the message waits; the caller's
+ * to      a socket whose other end they look at
  * errors  ERR_SYS
  */
-int grants_park(struct grants *g, int *ret_fd, struct err *err) MUST_USE;
+int grants_park(struct grants *g, int to, struct err *err) MUST_USE;
 
 #endif

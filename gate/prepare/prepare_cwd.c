@@ -14,20 +14,20 @@
  */
 static bool is_shown(const struct prepared *p, const char *dir)
 {
-	const struct grants *lists[] = {&p->grants, &p->gate->base};
 	/* HOME may lie in a shared /tmp */
 	bool is_hidden = view_hides(p, dir);
 
-	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
-		for (size_t i = 0; i < lists[k]->n; i++) {
-			const struct grant *g = &lists[k]->grant[i];
+	for (size_t i = 0; i < p->grants.n; i++) {
+		const struct grant *g = &p->grants.grant[i];
 
-			if ((!is_hidden && place_covers(g->path, dir)) ||
-			    (g->what & GRANT_ASKED &&
-			     place_covers(dir, g->path)))
-				return true;
-		}
-	return p->cwd_shown;
+		if ((!is_hidden && place_covers(g->path, dir)) ||
+		    (g->what & GRANT_ASKED && place_covers(dir, g->path)))
+			return true;
+	}
+	if (p->cwd_shown || is_hidden)
+		return p->cwd_shown;
+	return grants_cover(&p->gate->base, dir, ~0U) ||
+	       (grants_near_base(dir) && gate_base_covers(p->gate, dir, ~0U));
 }
 
 /* Note a folder that is not seen: another one, private and empty, stands in

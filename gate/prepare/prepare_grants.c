@@ -98,7 +98,7 @@ static bool is_granted(const struct prepared *p, const char *path)
 {
 	return grants_cover(&p->grants, path,
 			    GRANT_BY(READ) | GRANT_BY(WRITE)) ||
-	       grants_cover(&p->gate->base, path, GRANT_ACCESS | GRANT_DEVICE);
+	       gate_base_covers(p->gate, path, GRANT_ACCESS | GRANT_DEVICE);
 }
 
 /* A recipe names places in HOME that no person did: a link in HOME itself
@@ -406,7 +406,7 @@ static int add_program(struct prepared *p, const struct resolved *r,
 		for (size_t k = 0; k < in.read.n; k++) {
 			const char *dir = in.read.item[k];
 
-			if (!grants_cover(&p->gate->base, dir, GRANT_READ) &&
+			if (!gate_base_covers(p->gate, dir, GRANT_READ) &&
 			    grant_seen(p, dir,
 				       GRANT_READ | GRANT_BY(INSTALLATION),
 				       err) < 0)

@@ -892,7 +892,7 @@ static void add_late(struct prepared *p, const char *path, uint64_t rights)
 
 static int make_rules(struct prepared *p, struct err *err)
 {
-	if (p->gate->landlock_abi < 1)
+	if (p->gate->landlock_abi < 1 || !p->for_start)
 		return 0;
 	landlock_rules_init(&p->rules, p->gate->landlock_abi);
 	if (p->policy.net == POLICY_NET_ALL || policy_has_own_net(&p->policy))
@@ -913,11 +913,8 @@ static int make_rules(struct prepared *p, struct err *err)
 		add_late(p, p->home, LL_WRITE);
 	if (p->private_dir && !p->policy.tmp_shared)
 		add_late(p, p->tmp, LL_WRITE);
-	if (!p->for_start)
-		return 0;
-	p->launch.fd[FD_BASE] = p->gate->base_fd;
-	p->launch.base = p->gate->base_access;
-	p->launch.n_base = p->gate->base.n;
+	if (prepare_base(p, err) < 0)
+		return -1;
 	return landlock_create(&p->rules, &p->launch.fd[FD_RULESET], err);
 }
 

@@ -1,12 +1,15 @@
 #include "gate/prepare/state.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/buf.h"
+#include "core/base/fd.h"
 #include "core/base/place.h"
 #include "core/base/user.h"
 #include "gate/path/resolve.h"
@@ -54,6 +57,88 @@ const struct gate_fact *gate_keep_facts(struct gate *g,
 	g->facts = ARENA_NEW(&g->arena, struct gate_facts);
 	*g->facts = new;
 	return g->facts->of;
+}
+
+/* ---- what every program may open ---- */
+
+int gate_open_base(struct gate *g, struct err *err)
+{
+	if (g->base_is_whole)
+		return 0;
+	if (grants_open_base(&g->base, BASE_REST, err) < 0)
+		return -1;
+	g->base_is_whole = true;
+	return 0;
+}
+
+bool gate_base_covers(struct gate *g, const char *path, unsigned what)
+{
+	/* what cannot be opened covers nothing, and fails at the start */
+	return grants_cover(&g->base, path, what) ||
+	       (!g->base_is_whole && gate_open_base(g, ERR_IGNORED) == 0 &&
+		grants_cover(&g->base, path, what));
+}
+
+static void use_base(struct prepared *p)
+{
+	p->launch.base = p->gate->base_access;
+	p->launch.n_base = p->gate->base.n;
+}
+
+static int send_base(struct prepared *p, struct err *err)
+{
+	struct gate *g = p->gate;
+	uint64_t *access;
+
+	if (gate_open_base(g, err) < 0)
+		return -1;
+	access = ARENA_ARRAY(&g->arena, uint64_t, g->base.n);
+	for (size_t i = 0; i < g->base.n; i++)
+		access[i] = landlock_access(
+			&p->rules, grant_rights(g->base.grant[i].what),
+			S_ISDIR(g->base.grant[i].st.st_mode));
+	g->base_access = access;
+	use_base(p);
+	if (grants_park(&g->base, g->base_to, err) < 0) {
+		g->base_access = NULL;
+		return -1;
+	}
+	return 0;
+}
+
+/* For launch.beside. A child that waits in vain is told by the end of the
+   socket. */
+static int end_wait(void *prepared, struct err *err)
+{
+	struct prepared *p = prepared;
+	int r = send_base(p, err);
+
+	fd_closep(&p->gate->base_to);
+	if (r < 0)
+		fd_closep(&p->gate->base_fd);
+	return r;
+}
+
+int prepare_base(struct prepared *p, struct err *err)
+{
+	struct gate *g = p->gate;
+	int pair[2];
+
+	if (g->base_fd < 0) {
+		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0,
+			       pair) < 0)
+			return err_sys(err, errno, "socket pair");
+		g->base_fd = pair[0];
+		g->base_to = pair[1];
+	}
+	p->launch.fd[FD_BASE] = g->base_fd;
+	if (g->base_access) {
+		use_base(p);
+	} else {
+		p->launch.beside = end_wait;
+		p->launch.beside_arg = p;
+	}
+	return 0;
 }
 
 /* ---- the user of children ---- */
@@ -196,7 +281,7 @@ static bool is_private_home(const struct gate *g, const char *path)
 		if (place_covers(path, g->base.grant[i].path) ||
 		    place_covers(g->base.grant[i].path, path))
 			return false;
-	return !place_around(&system_dirs, path) &&
+	return !grants_near_base(path) && !place_around(&system_dirs, path) &&
 	       !place_beneath(&system_dirs, path);
 }
 

@@ -54,11 +54,13 @@ struct gate {
 	/* Limits of the runner, which bound those of children. */
 	struct rlimit limits[N_LIMITS];
 	uint64_t spawned; /* programs started so far */
-	/* Files that every child may open, in a message for all of them, and
-	   the rights on each; without Landlock .base_fd is -1. */
+	/* Files that every child may open, see gate_open_base(). With Landlock
+	   the first child waits for a message with all of them, which stays
+	   for the others. */
 	struct grants base;
-	int base_fd; /* owned */
-	const uint64_t *base_access;
+	bool base_is_whole;
+	int base_fd, base_to;	     /* where it waits, and is sent; owned */
+	const uint64_t *base_access; /* rights on each; NULL: not sent yet */
 	/* HOME as the caller names it, and without links; both NULL when
 	   there is none that can be made private. */
 	const char *home, *home_path;
@@ -96,6 +98,23 @@ const char *gate_keep_text(struct gate *gate, const char *text) MUST_USE;
 /* Keep all facts of a request as long as the gate, equal ones once. */
 const struct gate_fact *gate_keep_facts(struct gate *gate,
 					const struct gate_fact *facts) MUST_USE;
+
+/* ---- what every program may open ---- */
+
+/*
+ * Open the rest of the base, unless that was done before.
+ * errors  ERR_SYS
+ */
+int gate_open_base(struct gate *gate, struct err *err) MUST_USE;
+/* grants_cover() of the whole base. */
+bool gate_base_covers(struct gate *gate, const char *path, unsigned what)
+	MUST_USE;
+/*
+ * Let the child of the request have the base: FD_BASE, and what is done beside
+ * the first one. Needs .rules of the request.
+ * errors  ERR_SYS
+ */
+int prepare_base(struct prepared *p, struct err *err) MUST_USE;
 
 /* ---- the user of children ---- */
 

@@ -130,7 +130,8 @@ TEST_IN(folder, base, of_this_machine, has_libraries_and_no_programs)
 	struct fixture *f = *state;
 	bool has_lib = false;
 
-	assert_int_equal(grants_open_base(&f->grants, &f->err), 0);
+	assert_int_equal(grants_open_base(&f->grants, BASE_SYSTEM, &f->err), 0);
+	assert_int_equal(grants_open_base(&f->grants, BASE_REST, &f->err), 0);
 	for (size_t i = 0; i < f->grants.n; i++) {
 		const char *path = f->grants.grant[i].path;
 
@@ -140,4 +141,8 @@ TEST_IN(folder, base, of_this_machine, has_libraries_and_no_programs)
 		assert_false(f->grants.grant[i].what & GRANT_WRITE);
 	}
 	assert_true(has_lib);
+	assert_false(grants_near_base("/usr/lib"));
+	assert_true(grants_near_base("/etc"));
+	assert_true(grants_near_base("/etc/ssl/certs/x"));
+	assert_false(grants_near_base("/etc/ssl/private"));
 }
