@@ -848,7 +848,7 @@ static int begin_step(void *arg, struct gate *gate, struct plan_step *step,
 
 /* The table is scrubbed: paths and hosts may contain a credential. */
 static void step_ended(void *arg, struct gate *gate,
-		       UNUSED const struct plan_step *step,
+		       const struct plan_step *step,
 		       const struct gate_verdict *v, bool went_well,
 		       const struct scrub *scrub)
 {
@@ -875,10 +875,13 @@ static void step_ended(void *arg, struct gate *gate,
 	}
 	add_table(t,
 		  arena_printf(&t->arena,
-			       "# of step %s: paste it behind that step, or "
-			       "let --apply write it\n"
-			       "[routines.%s.steps.sandbox]",
-			       t->step, t->routine),
+			       "# of step %s: paste it %s, or let --apply "
+			       "write it\n[routines.%s.steps.sandbox]",
+			       t->step,
+			       step->step->sandbox_form == SANDBOX_ABSENT
+				       ? "behind that step"
+				       : "in place of its sandbox",
+			       t->routine),
 		  &out);
 	if (t->walk)
 		buf_addc(&out, '\n');

@@ -1105,6 +1105,23 @@ static struct toml_value skipped_step(struct loader *l,
 	return own;
 }
 
+/* A table under a header begins before its key, one in braces behind it. */
+static enum sandbox_form form_of(const struct toml_value *step)
+{
+	for (size_t i = 0; i < step->table.n; i++) {
+		const struct toml_member *m = &step->table.member[i];
+
+		if (strcmp(m->key, "sandbox") != 0)
+			continue;
+		return m->value.line == m->line && m->value.col == m->col
+			       ? SANDBOX_DOTTED
+		       : m->value.line == m->line && m->value.col > m->col
+			       ? SANDBOX_INLINE
+			       : SANDBOX_TABLE;
+	}
+	return SANDBOX_ABSENT;
+}
+
 static void load_step(const struct reading *r, const struct toml_value *from,
 		      struct step *s)
 {
@@ -1125,6 +1142,7 @@ static void load_step(const struct reading *r, const struct toml_value *from,
 	l->unset = &s->unset;
 	load_table(l, from, SECTION_step,
 		   kind ? kind->section : SECTION_step_query, s);
+	s->sandbox_form = form_of(from);
 	l->unset = NULL;
 	s->server_at = toml_get(from, "server");
 	if (!toml_get(from, "name"))

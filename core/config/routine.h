@@ -108,6 +108,14 @@ enum {
 const struct env_ref *server_reference(const struct server *s, size_t nth)
 	MUST_USE;
 
+/* How the `sandbox` of a step is written, and so lines to add to it. */
+enum sandbox_form {
+	SANDBOX_ABSENT,
+	SANDBOX_DOTTED, /* sandbox.read = [] */
+	SANDBOX_INLINE, /* sandbox = { read = [] } */
+	SANDBOX_TABLE,	/* [routines.r.steps.sandbox] */
+};
+
 struct step {
 	const char *name;
 	const char *type; /* a row of step_types.def, aliases resolved */
@@ -126,6 +134,7 @@ struct step {
 	const char *tool;
 	const struct toml_value *params; /* a table, or NULL */
 	struct gate_policy sandbox;
+	enum sandbox_form sandbox_form;
 	uint64_t stdout_max, stderr_max; /* bytes */
 	const char *protocol;
 	bool strict;	   /* arguments and result must fit their schemas */

@@ -53,6 +53,7 @@ static void add_toml(const struct pieces *all, const struct piece *p,
 		     struct buf *out)
 {
 	const struct strlist there = values_there(all, p->key);
+	const char *inside = all->known->inside;
 	struct edit_row row = {.is_word = p->values.n == 1 &&
 					  is_alone(p->key, p->values.item[0])};
 
@@ -62,9 +63,13 @@ static void add_toml(const struct pieces *all, const struct piece *p,
 				     as_written(all, there.item[i]));
 	for (size_t i = 0; i < p->values.n; i++)
 		list_add_new(&row.values, all->arena, p->values.item[i]);
-	buf_addf(out, "sandbox.%s = ", p->key);
+	buf_addf(out, "%s%s = ", inside ? "" : "sandbox.", p->key);
 	edit_add_value(out, &row);
-	buf_adds(out, there.n ? " # in place of the row that is there" : "");
+	if (inside)
+		buf_addf(out, " # in %s", inside);
+	if (there.n)
+		buf_adds(out, inside ? ", in place of the row that is there"
+				     : " # in place of the row that is there");
 }
 
 static const char *setting_of(const struct pieces *all, const struct piece *p)

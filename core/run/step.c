@@ -407,6 +407,18 @@ static const char *const *plain_lines(const struct step_run *s,
 	return lines.item;
 }
 
+/* Name the place of a new row where that is no dotted key; or NULL. */
+static const char *place_of_rows(struct step_run *s)
+{
+	enum sandbox_form form = s->plan->step->sandbox_form;
+
+	return form == SANDBOX_TABLE
+		       ? arena_printf(&s->arena, "[routines.%s.steps.sandbox]",
+				      s->ctx->routine)
+	       : form == SANDBOX_INLINE ? "sandbox = { }"
+					: NULL;
+}
+
 /*
  * Keep advice, and print what is new of it.
  *
@@ -424,6 +436,7 @@ static void advise(struct step_run *s, struct str err_tail,
 		.is_server = s->is_call,
 		.own = &s->plan->step->sandbox,
 		.config = s->ctx->config,
+		.inside = place_of_rows(s),
 		.scrub = s->scrub,
 		.gate = s->ctx->gate,
 		.request = &request,

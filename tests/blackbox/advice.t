@@ -59,6 +59,21 @@ none() {
 script='type = "script"'
 in_place='# in place of the row that is there'
 
+# a line stands where the sandbox of the step is written
+follow in-table "$script
+command = 'sh'
+args = ['-c', 'echo read: \$(cat elsewhere/a.md)']
+on_refusal = 'fail'
+[routines.r.steps.sandbox]
+memory = '64MiB'" 'read = ["elsewhere/a.md"] # in [routines.r.steps.sandbox]' \
+	'read: call the dentist'
+step in-braces "$script
+command = 'sh'
+args = ['-c', 'echo read: \$(cat elsewhere/a.md)']
+sandbox = { memory = '64MiB', read = ['elsewhere/b.md'] }"
+is "in braces: the advice" "$(lines)" \
+	'read = ["elsewhere/b.md", "elsewhere/a.md"] # in sandbox = { }, in place of the row that is there'
+
 # ---- programs ----
 
 follow weather "$script
