@@ -29,7 +29,7 @@ static const struct {
 	{"no such file or directory", SAID_MISSING},
 	{"cannot access", SAID_MISSING},
 	{"can't cd to", SAID_MISSING},
-	{"modulenotfounderror", SAID_MISSING},
+	{"no module named", SAID_MODULE},
 	{"cannot find module", SAID_MISSING},
 };
 
@@ -258,7 +258,8 @@ struct said_refusal said_refusal(struct str text)
 
 		if (!here.kind)
 			continue;
-		if (here.kind != SAID_DOWNLOAD && here.kind != SAID_BUSY)
+		if (here.kind != SAID_DOWNLOAD && here.kind != SAID_BUSY &&
+		    here.kind != SAID_MODULE)
 			here.path = path_in(line);
 		if (!here.path.p &&
 		    (here.kind == SAID_ACCESS || here.kind == SAID_WRITE ||
@@ -268,6 +269,31 @@ struct said_refusal said_refusal(struct str text)
 			best = here;
 	}
 	return best;
+}
+
+/* Bytes of a name of Python; no package has a longer one. */
+#define MODULE_BYTES 64
+
+struct str said_module(struct str text)
+{
+	static const char words[] = "No module named ";
+	const char *at;
+	size_t n = 0;
+
+	text = str_first(text, SAID_BYTES);
+	at = text.n ? memmem(text.p, text.n, words, strlen(words)) : NULL;
+	if (!at)
+		return (struct str){NULL, 0};
+	text = str_skip(text, (size_t)(at - text.p) + strlen(words));
+	if (text.n && is_quote(text.p[0]))
+		text = str_skip(text, 1);
+	while (n < text.n &&
+	       (isalnum((unsigned char)text.p[n]) || text.p[n] == '_'))
+		n++;
+	return n && n <= MODULE_BYTES && !isdigit((unsigned char)text.p[0]) &&
+			       !(n < text.n && text.p[n] == '.')
+		       ? (struct str){text.p, n}
+		       : (struct str){NULL, 0};
 }
 
 /* ---- hosts ---- */

@@ -17,6 +17,7 @@
 
 enum said_kind {
 	SAID_NOTHING,
+	SAID_MODULE,   /* a module of Python is missing: said_module() */
 	SAID_MISSING,  /* a path that is not granted looks like this */
 	SAID_ACCESS,   /* EACCES, EPERM */
 	SAID_WRITE,    /* EROFS */
@@ -38,6 +39,10 @@ struct said_refusal {
  * the first SAID_BYTES are looked at.
  */
 struct said_refusal said_refusal(struct str text) MUST_USE;
+
+/* Name of the module of Python that a text misses; {NULL, 0} without, and for
+   one such as "a.b", whose package is there. */
+struct str said_module(struct str text) MUST_USE;
 
 /* The first host of a resolver's words or a URL, with its port where one is
    named, in the first SAID_BYTES; {NULL, 0} without. */

@@ -12,6 +12,7 @@
 #include "core/config/paths.h"
 #include "core/run/advice_command.h"
 #include "core/run/advice_piece.h"
+#include "core/run/missing_module.h"
 #include "core/run/refused_file.h"
 
 /* ---- refusals that count ---- */
@@ -67,6 +68,7 @@ struct finder {
 	struct arena *arena;
 	struct file_finder files;
 	struct pieces pieces;
+	enum said_kind said;
 	bool is_refused;
 	bool has_unnamed; /* words of a refusal name no file */
 	bool is_final;	  /* no trace finds more */
@@ -295,6 +297,64 @@ static void add_file(struct finder *f)
 	else if (is_refused || (known->failed && *file.path))
 		piece_add(&f->pieces,
 			  arena_printf(f->arena, "%s %s", file.path, file.why),
+			  NULL, NULL);
+}
+
+/* Is the folder "." where a line stands? A path of the configuration begins in
+   its folder. */
+static bool is_dot(const struct finder *f, const char *folder)
+{
+	return f->known->form == ADVICE_TOML
+		       ? !f->known->request->cwd_required
+		       : !strcmp(folder, path_resolve(".", NULL, f->arena));
+}
+
+/* Name the folder of a module, as far as a grant of it can be advised. */
+static void add_module_folder(struct finder *f, const struct missing_module *m)
+{
+	struct refused_file file = {.path = m->folder};
+	const char *value = m->folder, *cwd = f->known->request->cwd;
+
+	file_judge(&f->files, SAID_MISSING, &file);
+	if (cwd && strcmp(value, cwd) == 0 && is_dot(f, value))
+		value = ".";
+	piece_add(&f->pieces,
+		  arena_printf(f->arena,
+			       "module %s lies in %s, which is not granted%s%s",
+			       m->name, m->folder,
+			       m->is_unsearched
+				       ? ", and where python looks only with "
+					 "PYTHONPATH="
+				       : "",
+			       m->is_unsearched ? m->folder : ""),
+		  file.key, &(struct strlist){&value, 1});
+}
+
+/* Say where a module of Python is, or that no folder has it. */
+static void add_module(struct finder *f)
+{
+	struct missing_module m;
+
+	if (!f->known->gate || !f->known->failed || f->said != SAID_MODULE ||
+	    !module_find(&f->files, &m) || m.is_elsewhere)
+		return;
+	f->is_final = !m.folder;
+	if (m.folder)
+		add_module_folder(f, &m);
+	else if (m.python)
+		piece_add(&f->pieces,
+			  arena_printf(f->arena,
+				       "module %s is installed for %s: start "
+				       "that one",
+				       m.name, m.python),
+			  NULL, NULL);
+	else
+		piece_add(&f->pieces,
+			  arena_printf(f->arena,
+				       "module %s is not installed: pip "
+				       "install %s, if its package has that "
+				       "name",
+				       m.name, m.name),
 			  NULL, NULL);
 }
 
@@ -559,14 +619,9 @@ static void add_dropped(struct finder *f)
 	if (!(names || is_listed || looked_for(f, folder, false).n ||
 	      known->all ||
 	      (known->failed && !known->is_server && said.kind &&
-	       !is_absolute)))
+	       said.kind != SAID_MODULE && !is_absolute)))
 		return;
-	/* a path of the configuration begins in its folder */
-	add_folder(f, folder,
-		   known->form == ADVICE_TOML
-			   ? !r->cwd_required
-			   : !strcmp(folder, path_resolve(".", NULL, f->arena)),
-		   names, is_listed);
+	add_folder(f, folder, is_dot(f, folder), names, is_listed);
 }
 
 /* Name files outside of that folder that were looked for. */
@@ -614,7 +669,8 @@ static bool lacks_file(struct finder *f)
 	struct said_refusal r = said_refusal(known->said);
 	const char *path;
 
-	if (!known->failed || !known->gate || r.kind != SAID_MISSING)
+	if (!known->failed || !known->gate ||
+	    (r.kind != SAID_MISSING && r.kind != SAID_MODULE))
 		return false;
 	if (!r.path.p)
 		return true;
@@ -652,7 +708,8 @@ struct advice_list advice_find(const struct advice_known *known,
 	};
 	struct advice_list list;
 
-	if (known->failed && said_refusal(known->said).kind == SAID_DOWNLOAD) {
+	f.said = said_refusal(known->said).kind;
+	if (known->failed && f.said == SAID_DOWNLOAD) {
 		piece_add(&f.pieces, advice_download, NULL, NULL);
 		return pieces_written(&f.pieces);
 	}
@@ -663,6 +720,7 @@ struct advice_list advice_find(const struct advice_known *known,
 	if (known->verdict)
 		add_unreached(&f);
 	add_file(&f);
+	add_module(&f);
 	if (known->verdict && known->gate && !known->is_server)
 		add_arguments(&f);
 	if (known->verdict) {

@@ -143,8 +143,7 @@ static void add_script(struct file_finder *f)
 		add_said(f, buf_str(&text));
 }
 
-/* Words of the person, read once. */
-static const struct strlist *said(struct file_finder *f)
+const struct strlist *file_said(struct file_finder *f)
 {
 	const struct gate_request *r = f->known->request;
 
@@ -170,7 +169,7 @@ static const struct strlist *said(struct file_finder *f)
  */
 static bool is_draft(struct file_finder *f, const char *path)
 {
-	const struct strlist *list = said(f);
+	const struct strlist *list = file_said(f);
 
 	for (size_t i = 0; i < list->n; i++) {
 		size_t n = strlen(list->item[i]);
@@ -191,7 +190,7 @@ static bool is_draft(struct file_finder *f, const char *path)
 static bool is_meant(struct file_finder *f, const char *path)
 {
 	return is_brief(f->known) || list_has(file_named(f), path) ||
-	       folder_named(f, path) || place_around(said(f), path) ||
+	       folder_named(f, path) || place_around(file_said(f), path) ||
 	       is_draft(f, path) || is_in_project(f, path);
 }
 
@@ -342,7 +341,7 @@ bool file_find(struct file_finder *f, struct refused_file *ret)
 	struct refused_file file = {.path = ""};
 	bool is_there, is_granted;
 
-	if (!r.kind || r.kind == SAID_DOWNLOAD)
+	if (!r.kind || r.kind == SAID_DOWNLOAD || r.kind == SAID_MODULE)
 		return false;
 	if (r.path.p)
 		file.path = file_real(f, r.path);

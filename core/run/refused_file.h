@@ -44,6 +44,10 @@ const char *file_real(const struct file_finder *f, struct str path) MUST_USE;
 /* The files and folders that arguments name, resolved, there or not. */
 const struct strlist *file_named(struct file_finder *f) MUST_USE;
 
+/* Paths in words of the person: of arguments, params, variables and the script
+   of a step; resolved, the last one empty. */
+const struct strlist *file_said(struct file_finder *f) MUST_USE;
+
 /* Is the path a key, or a folder with keys or HOME in it? */
 bool file_holds_secrets(const struct gate *gate, const char *path,
 			struct arena *arena) MUST_USE;

@@ -363,6 +363,57 @@ for path in "$HOME/kg.json" "$HOME/.ssh/kg.json"; do
 	is "no line opens ${path%/*}" "$(lines)" ''
 done
 
+# ---- modules of Python ----
+
+# uses MODULE [KEYS]: the keys of a step that imports it
+uses() {
+	printf '%s\n' "$script" "command = '$PYTHON'" \
+		"args = ['-c', 'import $1; print(\"done\")']" "${2-}"
+}
+
+# no_row NAME KEYS SAID: no line, no trace, and these words
+no_row() {
+	step "$1" "$2"
+	is "$1: no line" "$(lines)" ''
+	json_is "$1: said" step_results[0].advice[0].text "~$3"
+	is "$1: no trace" "$(grep -c 'everything that it needs' "$out")" 0
+}
+
+cd project || exit
+mkdir -p "$HOME/lib/far_module" part env/lib/python3.9/site-packages env/bin
+: >"$HOME/lib/far_module/__init__.py"
+: >near_module.py
+echo 'import near_module' >part/run.py
+: >env/lib/python3.9/site-packages/its_module.py
+ln -s "$PYTHON" env/bin/python
+follow near "$(uses near_module)" 'sandbox.read = ["."]' 'done'
+follow far "$(uses far_module "env = { PYTHONPATH = '$HOME/none:$HOME/lib' }")" \
+	"sandbox.read = [\"$HOME/lib\"]" 'done'
+follow put-in "$(uses "sys; sys.path.insert(0, \"$HOME/lib\"); import far_module")" \
+	"sandbox.read = [\"$HOME/lib\"]" 'done'
+step beside "$script
+command = '$PYTHON'
+args = ['part/run.py']"
+json_is "a module that python does not look for there: said" \
+	step_results[0].advice[0].text \
+	"~near_module lies in $T/project, .* only with PYTHONPATH=$T/project\$"
+step joined "$(uses 'sys, os; sys.path.append(os.sep.join([os.environ["HOME"], "li" + "b"])); import far_module')"
+json_is "a folder that only the program knows: a trace" \
+	step_results[0].advice[0].text '~matins trace -c [^ ]*.toml r joined'
+no_row own-python "$(uses its_module)" \
+	"its_module is installed for $T/project/env/bin/python: start that one"
+no_row nowhere "$(uses matins_no_such_module)" \
+	'module matins_no_such_module is not installed: pip install matins_no'
+no_row minus-m "$script
+command = '$PYTHON'
+args = ['-m', 'matins_no_such_module']" 'matins_no_such_module is not installed'
+cp near_module.py "$HOME/home_module.py"
+step in-home "$(uses home_module "env = { PYTHONPATH = '$HOME' }")"
+is "a module in HOME itself: no line opens it" "$(lines)" ''
+json_is "a module in HOME itself: where it lies" \
+	step_results[0].advice[0].text "~home_module lies in $HOME, "
+cd ..
+
 # ---- no advice ----
 
 none broken "$script
@@ -428,16 +479,16 @@ args = ['-c', 'cd $T/elsewhere && echo there']" \
 	"sandbox.read = [\"$T/elsewhere\"]" there
 step dies "type = 'mcp-client'
 command = '$PYTHON'
-args = ['-c', 'import matins_no_such_module']
+args = ['-c', 'open(\"project/none.cfg\")']
 tool = 't'"
 json_is "a server that dies at its start: why" step_results[0].said \
-	"~No module named 'matins_no_such_module'"
+	"~No such file or directory: 'project/none.cfg'"
 json_is "a server that dies at its start: a trace is offered" \
 	step_results[0].advice[0].text '~matins trace -c [^ ]*.toml r dies'
 for format in "" --md --html; do
 	run_matins run -q -c dies.toml r ${format:+"$format"}
 	out_like "a server that dies at its start: why, in ${format:-text}" \
-		'No module named .*matins_no_such_module'
+		'No such file or directory: .*project/none.cfg'
 	out_like "a server that dies at its start: a trace, in ${format:-text}" \
 		'matins trace -c [^ ]*.toml r dies'
 done

@@ -18,7 +18,7 @@ static void check_slice(struct str text, struct str part)
 		abort();
 }
 
-/* Hosts are slices, lines are bounded, and each search ends. */
+/* Hosts and modules are slices, lines are bounded, and each search ends. */
 static void check_others(struct str text)
 {
 	AUTO(buf_release) struct buf lines = BUF_INIT(BUF_UNBOUNDED);
@@ -27,6 +27,9 @@ static void check_others(struct str text)
 	said_join(&lines, text, "\n");
 	if (lines.n > 4 * (LIMIT_NOISE_LINE + 16))
 		abort();
+	if (one.p)
+		check_slice(text, one);
+	one = said_module(text);
 	if (one.p)
 		check_slice(text, one);
 }

@@ -144,6 +144,37 @@ TEST(said_refusal, keys_of_ssh, are_no_files)
 	says("git@host: Permission denied (publickey).", SAID_NOTHING, NULL);
 }
 
+TEST(said_module, words_of_python, name_it)
+{
+	static const struct {
+		const char *text, *name;
+	} rows[] = {
+		{"ModuleNotFoundError: No module named 'requests'", "requests"},
+		{"/usr/bin/python3: No module named news_feed", "news_feed"},
+		{"Error while finding module specification for 'a.b' "
+		 "(ModuleNotFoundError: No module named 'a')",
+		 "a"},
+		{"ModuleNotFoundError: No module named 'json.x'", NULL},
+		{"No module named '1a'", NULL},
+		{"No module named ''", NULL},
+		{"No module named ", NULL},
+		{"No module named '--index-url'", NULL},
+		{"no such thing", NULL},
+		{"", NULL},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct str name = said_module(str_of(rows[i].text));
+
+		assert_true(rows[i].name ? str_is(name, rows[i].name)
+					 : !name.p);
+		if (rows[i].name)
+			says(rows[i].text, SAID_MODULE, NULL);
+	}
+	says("ModuleNotFoundError: No module named 'a'\nENOENT '/srv/a'",
+	     SAID_MISSING, "/srv/a");
+}
+
 /* ---- hosts ---- */
 
 static void names(const char *text, const char *host)
