@@ -626,31 +626,6 @@ static void write_output(struct jw *w, const struct report_step *s)
 	buf_release(&pieces);
 }
 
-/*
- * The data of a step; of an mcp-client step schema, content, isError, and
- * structuredContent when there is one. Slices are written as they came.
- */
-static void write_data(struct jw *w, const struct report_step *s)
-{
-	const struct report_answer *a = &s->answer;
-	bool is_pretty = w->pretty;
-
-	if (s->data.n) {
-		jw_raw(w, s->data);
-		return;
-	}
-	/* JSON of a server is not indented */
-	w->pretty = false;
-	jw_object(w);
-	jw_kv_cstr(w, "schema", MCP_CLIENT_SCHEMA);
-	jw_kv_raw(w, "content", a->content);
-	jw_kv_bool(w, "isError", a->is_error);
-	if (a->structured.n)
-		jw_kv_raw(w, "structuredContent", a->structured);
-	jw_end(w);
-	w->pretty = is_pretty;
-}
-
 static void write_advice(struct jw *w, const struct report_step *s)
 {
 	jw_kv_array(w, "advice");
@@ -688,7 +663,7 @@ static void write_step(struct jw *w, const struct report_step *s,
 		jw_kv_bool(w, "refused", true);
 	if (report_step_has_data(s)) {
 		jw_key(w, "data");
-		write_data(w, s);
+		report_step_data(w, s);
 	}
 	if (s->run.n && o->view == VIEW_FULL)
 		jw_kv_raw(w, "run", s->run);
@@ -735,7 +710,7 @@ static void print_data(const struct report *r, const struct render_options *o,
 		if (!o->single)
 			jw_key(&w, r->steps[i].name);
 		if (i < r->n_steps && report_step_has_data(&r->steps[i]))
-			write_data(&w, &r->steps[i]);
+			report_step_data(&w, &r->steps[i]);
 		else
 			jw_null(&w);
 	}

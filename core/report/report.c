@@ -106,6 +106,27 @@ bool report_step_has_data(const struct report_step *s)
 	return s->data.n || s->answer.content.n;
 }
 
+void report_step_data(struct jw *w, const struct report_step *s)
+{
+	const struct report_answer *a = &s->answer;
+	bool is_pretty = w->pretty;
+
+	if (s->data.n) {
+		jw_raw(w, s->data);
+		return;
+	}
+	/* JSON of a server is not indented */
+	w->pretty = false;
+	jw_object(w);
+	jw_kv_cstr(w, "schema", MCP_CLIENT_SCHEMA);
+	jw_kv_raw(w, "content", a->content);
+	jw_kv_bool(w, "isError", a->is_error);
+	if (a->structured.n)
+		jw_kv_raw(w, "structuredContent", a->structured);
+	jw_end(w);
+	w->pretty = is_pretty;
+}
+
 /* A string of a block on one line, cut where it gets long. */
 static void add_word(struct buf *out, struct str value)
 {

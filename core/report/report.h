@@ -17,6 +17,7 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/err.h"
+#include "core/base/jw.h"
 #include "core/base/str.h"
 
 #define REPORT_SCHEMA "matins-report/1"
@@ -117,6 +118,12 @@ char *report_summary(const struct report *r, struct arena *arena) MUST_USE;
 void report_mcp_output(struct buf *out, struct str content);
 
 bool report_step_has_data(const struct report_step *s) MUST_USE;
+/*
+ * Write the data of a step that has some; of an mcp-client step schema,
+ * content, isError, and structuredContent when there is one. Slices are
+ * written as they came.
+ */
+void report_step_data(struct jw *w, const struct report_step *s);
 /* Append the human body. */
 void report_step_output(struct buf *out, const struct report_step *s);
 
