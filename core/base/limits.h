@@ -38,7 +38,9 @@
 #define LIMIT_KEPT_OUTPUT (64 * 1024)
 /* One line of such noise as shown in a diagnostic. */
 #define LIMIT_NOISE_LINE 200
-/* Bytes queued towards a server that does not read. */
+/* Arguments of one call, bytes: as much as a result of another step has. */
+#define LIMIT_ARGUMENTS_BYTES LIMIT_MESSAGE_BYTES
+/* Bytes of answers queued towards a server that does not read. */
 #define LIMIT_QUEUE_BYTES (16 * 1024 * 1024)
 /* One URL, bytes; servers take less. */
 #define LIMIT_URL_BYTES (16 * 1024)

@@ -516,9 +516,9 @@ static int keep_call(struct call *call, struct err *err)
 	const char *what = o->tool ? "arguments" : o->method;
 	struct str v;
 
-	if (o->params.n > LIMIT_QUEUE_BYTES)
+	if (o->params.n > LIMIT_ARGUMENTS_BYTES)
 		return err_set(err, ERR_LIMIT, "%s: %zu bytes, at most %d",
-			       what, o->params.n, LIMIT_QUEUE_BYTES);
+			       what, o->params.n, LIMIT_ARGUMENTS_BYTES);
 	if (o->params.n && scan_document(o->params, NULL, &v, err) < 0)
 		return err_wrap(err, "%s", what);
 	if (o->params.n && scan_type(v) != SCAN_OBJECT)

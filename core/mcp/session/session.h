@@ -226,7 +226,7 @@ void session_start(struct session *s, uint64_t now_ns);
  *	       that declare tasks.requests.tools.call; TASK is an event then
  * ret_ticket  names the request in events; never 0, never used twice
  * errors      ERR_SYNTAX, ERR_LIMIT  arguments are not a JSON object, or longer
- *                                    than LIMIT_QUEUE_BYTES
+ *                                    than LIMIT_ARGUMENTS_BYTES
  *             ERR_PEER               the session is over
  */
 int session_call_tool(struct session *s, const char *tool, struct str arguments,

@@ -1047,9 +1047,9 @@ static int new_request(struct session *s, const char *method, const char *what,
 {
 	struct str v;
 
-	if (json.n > LIMIT_QUEUE_BYTES)
+	if (json.n > LIMIT_ARGUMENTS_BYTES)
 		return err_set(err, ERR_LIMIT, "%s: %zu bytes, at most %d",
-			       what, json.n, LIMIT_QUEUE_BYTES);
+			       what, json.n, LIMIT_ARGUMENTS_BYTES);
 	if (json.p && scan_document(json, NULL, &v, err) < 0)
 		return err_wrap(err, "%s", what);
 	if (json.p && scan_type(v) != SCAN_OBJECT)

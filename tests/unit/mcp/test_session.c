@@ -68,7 +68,7 @@ TEST(state, each_move, leads_where_the_table_says)
 TEST(call, arguments_no_object_or_too_long, is_an_error)
 {
 	AUTO(buf_release)
-	struct buf big = long_text("", LIMIT_QUEUE_BYTES, " ");
+	struct buf big = long_text("", LIMIT_ARGUMENTS_BYTES, " ");
 	const struct {
 		const char *text;
 		enum err_kind kind;
