@@ -19,6 +19,7 @@
 #include "core/config/config_allow.h"
 #include "core/config/config_check.h"
 #include "core/config/paths.h"
+#include "core/config/flow.h"
 #include "core/config/references.h"
 #include "core/secret/secret.h"
 #include "core/toml/toml.h"
@@ -677,6 +678,17 @@ static void explain_json(struct str text, struct err *why)
 		       "\"…\"");
 }
 
+/* References and the order of the steps; of the routine that is to run. */
+static void check_flow(struct config_file *file, const char *routine)
+{
+	const struct config *c = &file->config;
+
+	for (size_t i = 0; i < c->n_routines; i++)
+		if (!routine || strcmp(c->routines[i].name, routine) == 0)
+			(void)!flow_make(&c->routines[i], &file->arena,
+					 &file->findings);
+}
+
 static int load(struct config_file *file, int fd,
 		const struct config_options *options, struct err *err)
 {
@@ -706,8 +718,10 @@ static int load(struct config_file *file, int fd,
 	/* also behind errors of the loader: all are shown at once */
 	if (!options->names_only)
 		expand(file, options);
-	if (!options->policy_only && !options->names_only && !options->server)
+	if (!options->policy_only && !options->names_only && !options->server) {
 		references_check(&root, options->routine, &file->findings);
+		check_flow(file, options->routine);
+	}
 	config_check(file);
 	findings_sort(&file->findings);
 	return file->findings.has_error ? raise_error(file, options, err) : 0;

@@ -5,32 +5,27 @@
 
 #include "core/base/text.h"
 #include "core/config/keys.h"
+#include "core/config/ref.h"
 
-#define INPUT "$input."
 /* Of a string that a message shows, bytes. */
 #define SHOWN_BYTES 60
-
-struct str reference_input(struct str s)
-{
-	const size_t n = sizeof(INPUT) - 1;
-
-	if (!str_starts(s, INPUT) || s.n == n)
-		return (struct str){NULL, 0};
-	return str_skip(s, n);
-}
 
 /* ---- those of a routine ---- */
 
 static void add_input(struct strlist *list, struct arena *arena, struct str s)
 {
-	struct str name = reference_input(s);
+	struct ref_string parts;
 
-	if (!name.p)
+	if (ref_read(s, arena, &parts, ERR_IGNORED) < 0)
 		return;
-	for (size_t i = 0; i < list->n; i++)
-		if (str_is(name, list->item[i]))
-			return;
-	list_add(list, arena, arena_strndup(arena, name.p, name.n));
+	for (size_t i = 0; i < parts.n; i++) {
+		struct str name = ref_first_key(&parts.part[i].ref, arena);
+
+		if (!parts.part[i].text.p && name.p &&
+		    parts.part[i].ref.root == REF_INPUT)
+			list_add_new(list, arena,
+				     arena_strndup(arena, name.p, name.n));
+	}
 }
 
 static void add_inputs(struct strlist *list, struct arena *arena,
@@ -57,6 +52,9 @@ struct strlist references_inputs(const struct routine *r, struct arena *arena)
 			add_input(&list, arena, str_of(args->item[k]));
 		if (s->params)
 			add_inputs(&list, arena, s->params);
+		for (size_t k = 0; s->when && k < s->when->table.n; k++)
+			add_input(&list, arena,
+				  str_of(s->when->table.member[k].key));
 	}
 	return list;
 }
@@ -178,10 +176,20 @@ static bool check_variable(struct findings *f, const struct toml_value *v)
 	return has_variable || is_tilde(f, v);
 }
 
+/* A reference, or one that is not well-formed, which core/config/flow.c says.
+ */
+static bool is_reference(struct str s)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct ref_string parts;
+
+	return ref_read(s, &arena, &parts, ERR_IGNORED) < 0 || parts.has_refs;
+}
+
 static void check_string(struct findings *f, const struct toml_value *v,
 			 enum place place)
 {
-	struct str s = v->string, name = reference_input(s);
+	struct str s = v->string;
 	size_t n = 0;
 
 	assert(s.p);
@@ -191,14 +199,8 @@ static void check_string(struct findings *f, const struct toml_value *v,
 		return;
 	if (place == PLACE_ENV)
 		place = PLACE_OTHER;
-	if (place != PLACE_OTHER && name.p) {
-		if (name_length(name) < name.n)
-			warn(f, v, s,
-			     "is the value of a -p by just that name; there "
-			     "are neither paths into a value nor texts around "
-			     "it");
+	if (place != PLACE_OTHER && is_reference(s))
 		return;
-	}
 	/* "${NAME}" as a whole string */
 	if (place != PLACE_OTHER && str_starts(s, "${") && s.n > 3 &&
 	    s.p[s.n - 1] == '}' && name_length(str_skip(s, 2)) == s.n - 3) {
@@ -216,10 +218,9 @@ static void check_string(struct findings *f, const struct toml_value *v,
 			     place == PLACE_OTHER
 				     ? "is not replaced here: references stand "
 				       "in `args` and `params`"
-				     : "is passed on as it is: only "
-				       "\"$input.NAME\" as a whole string is "
-				       "replaced, by the value of -p "
-				       "NAME=VALUE");
+				     : "is passed on as it is: a reference is "
+				       "\"$input.NAME\" as a whole string, or "
+				       "{{input.NAME}} in a text");
 	}
 }
 

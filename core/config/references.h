@@ -1,6 +1,7 @@
 /*
- * References of a routine: strings that stand for a value. There is one kind,
- * "$input.K" as a whole string of `args` or `params`: the value of -p K=V.
+ * References of a whole file: the inputs that a routine has, and strings that
+ * look like a reference and are none. core/config/ref.h reads one,
+ * core/config/flow.h those of a routine.
  *
  * Pure.
  */
@@ -11,9 +12,6 @@
 #include "core/base/str.h"
 #include "core/config/routine.h"
 
-/* The K of "$input.K", or {NULL, 0}. */
-struct str reference_input(struct str s) MUST_USE;
-
 /*
  * Every K that a step of the routine refers to, once, in file order; also of
  * steps that are disabled. In `arena`.
@@ -23,7 +21,7 @@ struct strlist references_inputs(const struct routine *r, struct arena *arena)
 
 /*
  * Warn of strings that look like a reference and are none: "hello $input.x",
- * "${input.x}", "$steps.a.output", one in `command`.
+ * "${input.x}", one in `command`.
  *
  * root     the tree of a configuration
  * routine  of which one, and of its servers; NULL: all

@@ -1131,6 +1131,7 @@ static void load_step(const struct reading *r, const struct toml_value *from,
 
 	s->line = from->line;
 	s->col = from->col;
+	s->written = from;
 	if (!is_table(r, from))
 		return;
 	kind = kind_of(l, from, &s->instead);

@@ -118,15 +118,20 @@ enum sandbox_form {
 
 struct step {
 	const char *name;
+	const struct toml_value *written; /* its table */
 	const char *type; /* a row of step_types.def, aliases resolved */
 	/* Advice in place of a type of modulex; NULL for types of ours. */
 	const char *instead;
 	bool parallel, enabled, required;
+	struct strlist needs;	       /* names of steps */
+	const struct toml_value *when; /* a table, or NULL */
+	const char *after;	/* "always", "failure", "success"; or NULL */
 	const char *on_refusal; /* "report", "fail" */
 	uint64_t timeout_ms;
 	struct env_refs env;
 	const char *command;
 	struct strlist args;
+	const char *args_from_data; /* "refuse", "allow" */
 	const char *cwd;
 	const char *server_name;
 	const struct server *server;	    /* found by name; NULL without */
@@ -152,6 +157,7 @@ struct golden_rules {
 struct routine {
 	const char *name;
 	const char *description;
+	const char *order;   /* "file", "needs" */
 	const char *on_busy; /* "run", "wait", "skip", "fail" */
 	struct step *steps;
 	size_t n_steps;

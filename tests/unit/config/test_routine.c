@@ -2,6 +2,7 @@
 #include "tests/unit/transcript.h"
 
 #include "core/base/limits.h"
+#include "core/config/flow.h"
 #include "core/config/references.h"
 #include "core/config/routine.h"
 #include "core/toml/toml.h"
@@ -390,6 +391,21 @@ TEST_IN(fixture, expansions, are_marked, in_paths_headers_and_urls)
 
 /* ---- texts and what is found in them, as data ---- */
 
+/* The loader's own findings are looked at elsewhere. */
+static void check_flow(struct fixture *f, const struct toml_value *root,
+		       const char *routine)
+{
+	struct findings others = {.n = 0};
+	struct config c;
+
+	(void)!routine_load(root, false, false, &f->arena, &c, &others);
+	findings_release(&others);
+	for (size_t i = 0; i < c.n_routines; i++)
+		if (!routine || !strcmp(c.routines[i].name, routine))
+			(void)!flow_make(&c.routines[i], &f->arena,
+					 &f->findings);
+}
+
 static void check_references(struct fixture *f, const char *text,
 			     const char *routine)
 {
@@ -400,6 +416,7 @@ static void check_references(struct fixture *f, const char *text,
 	if (toml_parse(&f->arena, str_of(text), &root, &err) < 0)
 		fail_msg("%s: %s", text, err.msg);
 	references_check(&root, routine, &f->findings);
+	check_flow(f, &root, routine);
 }
 
 /* The findings of the text so far, behind a header that says how it is read. */
@@ -418,12 +435,14 @@ static void add_findings(struct fixture *f, const char *head,
 				     "[routines.r]\n[[routines.r.steps]]\n"
 				     "name = \"s\"\ntype = \"mcp-client\"\n%s",
 				     whole);
+	else if (!strcmp(head, "flow"))
+		whole = arena_printf(&f->arena, "[routines.r]\n%s", whole);
 	else if (!strcmp(head, "server step"))
 		whole = arena_printf(&f->arena, "%s%s%s", servers, begin,
 				     whole);
 	else if (strcmp(head, "lax file") != 0)
 		assert_string_equal(head, "file");
-	if (strstr(head, "references"))
+	if (strstr(head, "references") || !strcmp(head, "flow"))
 		check_references(f, whole, *head == 'a' ? NULL : "r");
 	else
 		(void)!load_lax(f, whole, *head == 'l');
