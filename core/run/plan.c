@@ -1,8 +1,7 @@
 #include "core/run/plan.h"
 
-#include "core/base/jw.h"
-#include "core/base/text.h"
-#include "core/base/scan.h"
+#include <string.h>
+
 #include "core/config/references.h"
 
 /* ---- names of steps ---- */
@@ -112,144 +111,19 @@ static struct strlist unused_params(const struct plan_options *o,
 
 /* ---- values of the command line ---- */
 
-static int input_value(const struct plan_given *given, const struct step *step,
-		       struct str name, struct str *ret, struct err *err)
+static void read_inputs(const struct plan_given *given, struct arena *arena,
+			struct values *ret)
 {
-	for (size_t i = given->params.n; i-- > 0;) {
-		struct str value = str_of(given->params.item[i]);
+	struct input *all = ARENA_ARRAY(arena, struct input, given->params.n);
 
-		if (!str_eq(str_cut(&value, '='), name))
-			continue;
-		*ret = value.p ? value : STR("");
-		return 0;
+	for (size_t i = 0; i < given->params.n; i++) {
+		struct str text = str_of(given->params.item[i]);
+
+		all[i].name = str_cut(&text, '=');
+		all[i].text = text.p ? text : STR("");
 	}
-	*ret = STR("null");
-	if (given->is_optional)
-		return 0;
-	return err_set(err, ERR_USAGE,
-		       "step %s needs a value for $input.%.*s: add -p "
-		       "%.*s=VALUE",
-		       step->name, STR_ARG(name), STR_ARG(name));
-}
-
-/* ---- inputs, typed as JSON ---- */
-
-struct reading {
-	const struct plan_given *given;
-	const struct step *step;
-	struct arena *arena;
-	struct plan_inputs *ret;
-	struct buf json, pointer;
-};
-
-/* The text as JSON where it is JSON, else as a string. */
-static void write_input(struct reading *r, struct str text)
-{
-	struct plan_inputs *a = r->ret;
-	size_t at = r->json.n;
-	struct str value;
-
-	if (scan_document(text, NULL, &value, ERR_IGNORED) == 0)
-		scan_compact(value, &r->json);
-	else
-		jw_quote(&r->json, text);
-	a->item = arena_grow(r->arena, a->item, a->n, sizeof(*a->item));
-	a->item[a->n++] = (struct plan_input){
-		.pointer = arena_str(r->arena, buf_str(&r->pointer)),
-		.text = text,
-		.at = at,
-		.n = r->json.n - at,
-	};
-}
-
-static int write_value(struct reading *r, const struct toml_value *v,
-		       struct err *err);
-
-static int write_array(struct reading *r, const struct toml_value *v,
-		       struct err *err)
-{
-	size_t n = r->pointer.n;
-
-	buf_addc(&r->json, '[');
-	for (size_t i = 0; i < v->array.n; i++) {
-		if (i)
-			buf_addc(&r->json, ',');
-		buf_addf(&r->pointer, "/%zu", i);
-		if (write_value(r, &v->array.item[i], err) < 0)
-			return -1;
-		r->pointer.n = n;
-	}
-	buf_addc(&r->json, ']');
-	return 0;
-}
-
-static int write_table(struct reading *r, const struct toml_value *v,
-		       struct err *err)
-{
-	size_t n = r->pointer.n;
-
-	buf_addc(&r->json, '{');
-	for (size_t i = 0; i < v->table.n; i++) {
-		const struct toml_member *m = &v->table.member[i];
-
-		if (i)
-			buf_addc(&r->json, ',');
-		jw_quote(&r->json, str_of(m->key));
-		buf_addc(&r->json, ':');
-		buf_addc(&r->pointer, '/');
-		text_add_pointer(&r->pointer, str_of(m->key));
-		if (write_value(r, &m->value, err) < 0)
-			return -1;
-		r->pointer.n = n;
-	}
-	buf_addc(&r->json, '}');
-	return 0;
-}
-
-static int write_value(struct reading *r, const struct toml_value *v,
-		       struct err *err)
-{
-	struct str name = {NULL, 0}, text;
-
-	if (v->type == TOML_ARRAY)
-		return write_array(r, v, err);
-	if (v->type == TOML_TABLE)
-		return write_table(r, v, err);
-	if (v->type == TOML_STRING)
-		name = reference_input(v->string);
-	if (!name.p) {
-		toml_to_json(v, &r->json);
-		return 0;
-	}
-	if (input_value(r->given, r->step, name, &text, err) < 0)
-		return -1;
-	write_input(r, text);
-	return 0;
-}
-
-static int read_inputs(const struct plan_given *given, const struct step *step,
-		       struct arena *arena, struct plan_inputs *ret,
-		       struct err *err)
-{
-	struct reading r = {
-		.given = given,
-		.step = step,
-		.arena = arena,
-		.ret = ret,
-		.json = BUF_INIT(BUF_UNBOUNDED),
-		.pointer = BUF_INIT(BUF_UNBOUNDED),
-	};
-	int got;
-
-	*ret = (struct plan_inputs){.n = 0};
-	if (!step->params)
-		return 0;
-	got = write_value(&r, step->params, err);
-	if (got == 0)
-		ret->json = arena_str(arena, buf_str(&r.json));
-	buf_release(&r.json);
-	buf_release(&r.pointer);
-	return got;
+	ret->input = all;
+	ret->n_inputs = given->params.n;
 }
 
 /* ---- policy and request of a step ---- */
@@ -261,14 +135,94 @@ void plan_cwd(struct gate_request *request, const char *cwd,
 	request->cwd_required = cwd != NULL;
 }
 
-static int make_request(const struct plan_options *o, struct plan_step *p,
-			struct arena *arena, struct err *err)
+/* A string for execve(2). */
+static int make_argument(struct str text, struct arena *arena, const char **ret,
+			 struct err *err)
+{
+	if (text.n && memchr(text.p, '\0', text.n))
+		return err_set(err, ERR_UNKNOWN,
+			       "a value with a NUL cannot be an argument");
+	*ret = arena_strndup(arena, text.p, text.n);
+	return 0;
+}
+
+/* Would a value of another program be read as an option? */
+static bool is_injected(const struct plan_step *p, size_t nth)
+{
+	const char *const *argv = p->request.argv;
+
+	if (argv[nth][0] != '-' ||
+	    strcmp(p->step->args_from_data, "allow") == 0)
+		return false;
+	for (size_t i = 1; i < nth; i++)
+		if (strcmp(argv[i], "--") == 0)
+			return false;
+	return true;
+}
+
+static int fill_argv(struct plan_step *p, const struct values *v,
+		     struct arena *arena, struct err *err)
+{
+	const struct server *server = p->step->server;
+	const struct strlist *args = server ? &server->args : &p->step->args;
+	const char **argv = ARENA_ARRAY(arena, const char *, args->n + 2);
+
+	argv[0] = p->request.program;
+	p->request.argv = argv;
+	for (size_t i = 0; i < args->n; i++) {
+		struct str text;
+		bool from_data;
+
+		if (fill_text(str_of(args->item[i]), v, arena, &text,
+			      &from_data, err) < 0 ||
+		    make_argument(text, arena, &argv[i + 1], err) < 0)
+			return -1;
+		if (from_data && is_injected(p, i + 1))
+			return err_set(err, ERR_UNKNOWN,
+				       "argument %zu, %s, begins with \"-\", "
+				       "which a program reads as an option; "
+				       "write \"--\" before it, or "
+				       "args_from_data = \"allow\"",
+				       i + 1, args->item[i]);
+	}
+	return 0;
+}
+
+static int fill(struct plan_step *p, bool fills_argv, bool fills_params,
+		const struct values *v, struct arena *arena, struct err *err)
+{
+	if (fills_argv && p->request.program && fill_argv(p, v, arena, err) < 0)
+		return -1;
+	return fills_params
+		       ? fill_params(p->step->params, v, arena, &p->inputs, err)
+		       : 0;
+}
+
+int plan_fill(struct plan_step *p, const struct values *v, struct arena *arena,
+	      struct err *err)
+{
+	return fill(p, p->flow->has_late_args, p->flow->is_late, v, arena, err);
+}
+
+/* Arguments as they stand in the file, until it is the step's turn. */
+static void write_argv(struct plan_step *p, struct arena *arena)
+{
+	const struct strlist *args = &p->step->args;
+	const char **argv = ARENA_ARRAY(arena, const char *, args->n + 2);
+
+	argv[0] = p->request.program;
+	for (size_t i = 0; i < args->n; i++)
+		argv[i + 1] = args->item[i];
+	p->request.argv = argv;
+}
+
+static void make_request(const struct plan_options *o, struct plan_step *p,
+			 struct arena *arena)
 {
 	const struct step *step = p->step;
 	const struct server *server = step->server;
-	const struct strlist *args = server ? &server->args : &step->args;
 	struct gate_request *request = &p->request;
-	const char *cwd = step->cwd, **argv;
+	const char *cwd = step->cwd;
 
 	p->protocol = step->protocol;
 	p->strict = step->strict || (server && server->strict);
@@ -289,22 +243,6 @@ static int make_request(const struct plan_options *o, struct plan_step *p,
 	for (int i = 0; i < 3; i++)
 		request->stdio[i] = GATE_PIPE;
 	request->program = server ? server->command : step->command;
-	if (!request->program)
-		return 0; /* a remote server */
-	argv = ARENA_ARRAY(arena, const char *, args->n + 2);
-	argv[0] = request->program;
-	for (size_t i = 0; i < args->n; i++) {
-		struct str name = reference_input(str_of(args->item[i])), value;
-
-		argv[i + 1] = args->item[i];
-		if (!name.p)
-			continue;
-		if (input_value(&o->given, step, name, &value, err) < 0)
-			return -1;
-		argv[i + 1] = arena_strndup(arena, value.p, value.n);
-	}
-	request->argv = argv;
-	return 0;
 }
 
 /* A variable that the step lacks, or its server. */
@@ -321,7 +259,7 @@ static const char *say_what(const struct plan_step *p, struct arena *arena)
 
 	if (unset_of(step))
 		return arena_printf(arena, "would not run: %s", unset_of(step));
-	if (!p->request.argv)
+	if (!p->request.program)
 		return arena_printf(
 			arena, "would call: %s of the remote server %s",
 			step->tool ? step->tool : "?",
@@ -332,10 +270,32 @@ static const char *say_what(const struct plan_step *p, struct arena *arena)
 	return arena_strdup(arena, buf_cstr(&line));
 }
 
+/* Make the request and the arguments of a step that runs. */
+static int prepare(const struct plan_options *o, const struct values *inputs,
+		   struct plan_step *p, struct arena *arena, struct err *err)
+{
+	struct values v = *inputs;
+
+	if (!unset_of(p->step)) {
+		make_request(o, p, arena);
+		v.step = p->step->name;
+		if (p->flow->has_late_args && p->request.program)
+			write_argv(p, arena);
+		if (fill(p, !p->flow->has_late_args, !p->flow->is_late, &v,
+			 arena, err) < 0)
+			return -1;
+	}
+	if (o->dry_run) {
+		p->reason = REASON_DRY_RUN;
+		p->error = str_of(say_what(p, arena));
+	}
+	return 0;
+}
+
 /* Decide about one step; steps that are left out need no values. */
-static int decide(const struct plan_options *o, const struct strlist *only,
-		  const struct strlist *skipped, struct plan_step *p,
-		  struct arena *arena, struct err *err)
+static int decide(const struct plan_options *o, const struct values *inputs,
+		  const struct strlist *only, const struct strlist *skipped,
+		  struct plan_step *p, struct arena *arena, struct err *err)
 {
 	const struct step *step = p->step;
 	struct str name = str_of(step->name);
@@ -355,13 +315,8 @@ static int decide(const struct plan_options *o, const struct strlist *only,
 	} else if (unset_of(step) && !o->dry_run) {
 		p->reason = REASON_NO_VARIABLE;
 		why = unset_of(step);
-	} else if (!unset_of(step) &&
-		   (make_request(o, p, arena, err) < 0 ||
-		    read_inputs(&o->given, step, arena, &p->inputs, err) < 0)) {
-		return -1;
-	} else if (o->dry_run) {
-		p->reason = REASON_DRY_RUN;
-		why = say_what(p, arena);
+	} else {
+		return prepare(o, inputs, p, arena, err);
 	}
 	p->error = str_of(why);
 	return 0;
@@ -372,6 +327,7 @@ int plan_make(const struct plan_options *o, struct arena *arena,
 {
 	const struct routine *r = o->routine;
 	struct strlist known = names_of(r, arena), only, skipped;
+	const struct flow_step *flow;
 	struct plan plan;
 
 	if (o->only_step && pick_step(&r, o->only_step, &known, arena, err) < 0)
@@ -384,42 +340,23 @@ int plan_make(const struct plan_options *o, struct arena *arena,
 		.routine = r,
 		.steps = ARENA_ARRAY(arena, struct plan_step, r->n_steps),
 		.n_steps = r->n_steps,
+		.by_needs = r->order && strcmp(r->order, "needs") == 0,
+		.inputs = {.is_optional = o->given.is_optional},
 	};
+	read_inputs(&o->given, arena, &plan.inputs);
+	flow = flow_make(r, arena, NULL);
 	for (size_t i = 0; i < r->n_steps; i++) {
 		struct plan_step *p = &plan.steps[i];
 
 		p->step = &r->steps[i];
 		p->with_previous =
 			i && p->step->parallel && r->steps[i - 1].parallel;
-		if (decide(o, &only, &skipped, p, arena, err) < 0)
+		p->flow = &flow[i];
+		if (decide(o, &plan.inputs, &only, &skipped, p, arena, err) < 0)
 			return -1;
 	}
 	/* `step` accepts each -p that a step of the routine takes */
 	plan.warnings = unused_params(o, arena);
 	*ret_plan = plan;
 	return 0;
-}
-
-/* ---- inputs as the text that was written ---- */
-
-struct str plan_inputs_as_text(const struct plan_inputs *a,
-			       const struct strlist *pointers,
-			       struct arena *arena)
-{
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	size_t from = 0;
-
-	for (size_t i = 0; i < a->n; i++) {
-		const struct plan_input *in = &a->item[i];
-
-		if (a->json.p[in->at] == '"' || !is_in(pointers, in->pointer))
-			continue;
-		buf_add(&out, a->json.p + from, in->at - from);
-		jw_quote(&out, in->text);
-		from = in->at + in->n;
-	}
-	if (!from)
-		return (struct str){NULL, 0};
-	buf_add(&out, a->json.p + from, a->json.n - from);
-	return arena_str(arena, buf_str(&out));
 }

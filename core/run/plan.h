@@ -11,27 +11,17 @@
 
 #include "core/base/arena.h"
 #include "core/base/err.h"
-#include "core/report/report.h"
+#include "core/config/flow.h"
 #include "core/config/routine.h"
+#include "core/report/report.h"
+#include "core/run/fill.h"
+#include "core/run/values.h"
 #include "gate/gate.h"
 
 /* Values of the command line. */
 struct plan_given {
 	struct strlist params; /* "KEY=VALUE" of -p */
 	bool is_optional;      /* one that is missing is null: for `doctor` */
-};
-
-/* Where a text of the command line stands in the arguments. */
-struct plan_input {
-	struct str pointer; /* JSON pointer of the value */
-	struct str text;    /* as it was given */
-	size_t at, n;	    /* place in the JSON, bytes */
-};
-
-struct plan_inputs {
-	struct str json; /* the arguments: an object, n = 0 without params */
-	struct plan_input *item;
-	size_t n;
 };
 
 struct plan_options {
@@ -50,17 +40,20 @@ struct plan_step {
 	enum step_reason reason;
 	struct str error;
 	struct gate_policy policy;
-	struct gate_request request; /* argv complete; env still empty */
-	struct plan_inputs inputs;   /* .json: arguments of tools/call */
-	const char *protocol;	     /* pinned revision, or NULL */
-	bool strict;		     /* the step says so, or its server */
-	struct env_refs server_env;  /* of its server; n = 0 without */
+	struct gate_request request;  /* argv complete; env still empty */
+	struct fill_params inputs;    /* .json: arguments of tools/call */
+	const struct flow_step *flow; /* what it waits for */
+	const char *protocol;	      /* pinned revision, or NULL */
+	bool strict;		      /* the step says so, or its server */
+	struct env_refs server_env;   /* of its server; n = 0 without */
 };
 
 struct plan {
 	const struct routine *routine;
 	struct plan_step *steps; /* file order, one per step of the routine */
 	size_t n_steps;
+	bool by_needs;		 /* not in file order */
+	struct values inputs;	 /* those of -p alone */
 	struct strlist warnings; /* about -p that no step uses */
 };
 
@@ -83,14 +76,12 @@ void plan_cwd(struct gate_request *request, const char *cwd,
 	      const struct config *config);
 
 /*
- * Write arguments again, with the inputs at these places as strings: the schema
- * of the tool refused what -p gave when it was typed as JSON.
+ * Put the values of references into the arguments of a step whose turn it is.
  *
- * pointers  JSON pointers; those of no input do not count
- * returns   {NULL, 0}: nothing is another value than before
+ * errors  ERR_USAGE, ERR_UNKNOWN  as values_find(); also for a value that
+ *	   cannot be an argument of a program
  */
-struct str plan_inputs_as_text(const struct plan_inputs *a,
-			       const struct strlist *pointers,
-			       struct arena *arena) MUST_USE;
+int plan_fill(struct plan_step *p, const struct values *v, struct arena *arena,
+	      struct err *err) MUST_USE;
 
 #endif

@@ -317,7 +317,7 @@ static void add_advice(struct advice_list *list, struct arena *arena,
 static void advise_strict(const struct step_run *s, struct advice_list *list,
 			  struct arena *arena)
 {
-	const struct plan_inputs *in = &s->plan->inputs;
+	const struct fill_params *in = &s->plan->inputs;
 	size_t i = 0;
 
 	if (s->plan->strict || (s->result.reason != REASON_IS_ERROR &&
@@ -954,7 +954,7 @@ static bool fits(struct step_run *s, struct tool_findings *found)
 {
 	static const char what[] = "arguments";
 	struct mcp_step *m = s->mcp;
-	const struct plan_inputs *in = &s->plan->inputs;
+	const struct fill_params *in = &s->plan->inputs;
 	const struct str none = {NULL, 0};
 	struct tool_findings again;
 
@@ -962,7 +962,7 @@ static bool fits(struct step_run *s, struct tool_findings *found)
 	if (tool_check_arguments(&m->check, in->json.n ? in->json : none, what,
 				 &s->arena, found))
 		return true;
-	m->typed = plan_inputs_as_text(in, &found->places, &s->arena);
+	m->typed = fill_as_text(in, &found->places, &s->arena);
 	if (m->typed.p && (tool_check_arguments(&m->check, m->typed, what,
 						&s->arena, &again) ||
 			   again.violations.n < found->violations.n))
@@ -1151,6 +1151,8 @@ void step_begin(struct step_run *s)
 		exec_begin(s);
 		return;
 	}
+	if (s->plan->flow->has_late_args)
+		pool_expect(s->ctx->pool, &s->mcp->user);
 	if (pool_scrub(&s->mcp->user))
 		s->scrub = pool_scrub(&s->mcp->user);
 	pool_enter(s->ctx->pool, &s->mcp->user);
@@ -1206,7 +1208,9 @@ void step_init(struct step_run *s, struct step_context *ctx,
 		.handler = &mcp_handler,
 		.arg = s,
 	};
-	pool_expect(ctx->pool, &s->mcp->user);
+	/* another step may give it the arguments that tell servers apart */
+	if (!plan->flow->has_late_args)
+		pool_expect(ctx->pool, &s->mcp->user);
 }
 
 void step_release(struct step_run *s)

@@ -150,7 +150,7 @@ static const char *as_text(struct fixture *f, const char *param,
 	const struct strlist at = one_name(&f->arena, pointer);
 
 	argument_for(f, param);
-	return plan_inputs_as_text(&f->plan.steps[0].inputs, &at, &f->arena).p;
+	return fill_as_text(&f->plan.steps[0].inputs, &at, &f->arena).p;
 }
 
 TEST_IN(fixture, plan, input_that_the_schema_wants_as_text, is_a_string)
@@ -182,7 +182,7 @@ TEST_IN(fixture, plan, inputs_at_odd_places, are_found)
 	};
 	struct toml_value params = {.type = TOML_TABLE, .table = {members, 2}};
 	const char *names[] = {"/a~1b~0", "/l/2"};
-	struct plan_inputs *in;
+	struct fill_params *in;
 
 	f->steps[0].params = &params;
 	f->steps[0].tool = "t";
@@ -191,8 +191,7 @@ TEST_IN(fixture, plan, inputs_at_odd_places, are_found)
 	in = &f->plan.steps[0].inputs;
 	assert_string_equal(in->json.p, "{\"a/b~\":7,\"l\":[\"fixed\",7,7]}");
 	assert_string_equal(
-		plan_inputs_as_text(in, &(struct strlist){names, 2}, &f->arena)
-			.p,
+		fill_as_text(in, &(struct strlist){names, 2}, &f->arena).p,
 		"{\"a/b~\":\"7\",\"l\":[\"fixed\",7,\"7\"]}");
 }
 

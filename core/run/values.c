@@ -1,0 +1,269 @@
+#include "core/run/values.h"
+
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/jw.h"
+#include "core/base/scan.h"
+
+/* ---- inputs ---- */
+
+/* The last -p of that name. */
+static const struct input *find_input(const struct values *v, struct str name)
+{
+	for (size_t i = v->n_inputs; i-- > 0;)
+		if (str_eq(v->input[i].name, name))
+			return &v->input[i];
+	return NULL;
+}
+
+struct str values_text(const struct values *v, const struct ref *ref)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const struct input *input;
+
+	if (ref->root != REF_INPUT || ref_behind(ref).path.n)
+		return (struct str){NULL, 0};
+	input = find_input(v, ref_first_key(ref, &arena));
+	return input ? input->text : (struct str){NULL, 0};
+}
+
+/* The text as JSON where it is JSON, else as a string. */
+static void add_typed(struct str text, struct buf *out)
+{
+	struct str value;
+
+	if (scan_document(text, NULL, &value, ERR_IGNORED) == 0)
+		scan_compact(value, out);
+	else
+		jw_quote(out, text);
+}
+
+static void add_inputs(const struct values *v, struct buf *out)
+{
+	const char *comma = "";
+
+	buf_addc(out, '{');
+	for (size_t i = 0; i < v->n_inputs; i++) {
+		const struct input *input = &v->input[i];
+
+		if (find_input(v, input->name) != input)
+			continue;
+		buf_adds(out, comma);
+		jw_quote(out, input->name);
+		buf_addc(out, ':');
+		add_typed(input->text, out);
+		comma = ",";
+	}
+	buf_addc(out, '}');
+}
+
+/* One of them, or all as an object. */
+static int input_json(const struct values *v, const struct ref *ref,
+		      struct arena *arena, struct str *ret, struct err *err)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct str name = ref_first_key(ref, arena);
+	const struct input *input = find_input(v, name);
+
+	if (!name.p)
+		add_inputs(v, &out);
+	else if (input)
+		add_typed(input->text, &out);
+	else if (v->is_optional)
+		buf_adds(&out, "null");
+	else
+		return err_set(err, ERR_USAGE,
+			       "step %s needs a value for $input.%.*s: add -p "
+			       "%.*s=VALUE",
+			       v->step, STR_ARG(name), STR_ARG(name));
+	*ret = arena_str(arena, buf_str(&out));
+	return 0;
+}
+
+/* ---- results of steps ---- */
+
+typedef bool get_part(const struct report_step *s, struct arena *arena,
+		      struct str *ret);
+
+static struct str quoted(struct str text, struct arena *arena)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	size_t n;
+
+	jw_quote(&out, text);
+	n = out.n;
+	return (struct str){arena_adopt(arena, buf_steal(&out)), n};
+}
+
+static bool get_state(const struct report_step *s, struct arena *arena,
+		      struct str *ret)
+{
+	*ret = quoted(str_of(REPORT_STATES[s->state].word), arena);
+	return true;
+}
+
+/* null of a step that is ok, so that a condition can ask for it. */
+static bool get_reason(const struct report_step *s, struct arena *arena,
+		       struct str *ret)
+{
+	*ret = s->reason == REASON_NONE
+		       ? STR("null")
+		       : quoted(str_of(report_reason_name(s->reason)), arena);
+	return true;
+}
+
+static bool get_error(const struct report_step *s, struct arena *arena,
+		      struct str *ret)
+{
+	*ret = s->error.n ? quoted(s->error, arena) : STR("null");
+	return true;
+}
+
+static bool get_output(const struct report_step *s, struct arena *arena,
+		       struct str *ret)
+{
+	AUTO(buf_release) struct buf body = BUF_INIT(BUF_UNBOUNDED);
+
+	if (s->state == STATE_SKIPPED)
+		return false;
+	report_step_output(&body, s);
+	*ret = quoted(buf_str(&body), arena);
+	return true;
+}
+
+static bool get_json(const struct report_step *s, struct arena *arena,
+		     struct str *ret)
+{
+	AUTO(buf_release) struct buf body = BUF_INIT(BUF_UNBOUNDED);
+	struct str text;
+	size_t n;
+
+	report_step_output(&body, s);
+	n = body.n;
+	text = (struct str){arena_adopt(arena, buf_steal(&body)), n};
+	return n && scan_document(text, NULL, ret, ERR_IGNORED) == 0;
+}
+
+/* Of a report that was loaded they stand in the data. */
+static bool get_member(const struct report_step *s, struct str own,
+		       const char *name, struct str *ret)
+{
+	*ret = own;
+	return ret->n || (s->data.n && scan_get(s->data, name, ret));
+}
+
+static bool get_content(const struct report_step *s, struct arena *arena UNUSED,
+			struct str *ret)
+{
+	return get_member(s, s->answer.content, "content", ret);
+}
+
+static bool get_structured(const struct report_step *s,
+			   struct arena *arena UNUSED, struct str *ret)
+{
+	return get_member(s, s->answer.structured, "structuredContent", ret);
+}
+
+static bool get_data(const struct report_step *s, struct arena *arena,
+		     struct str *ret)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct jw w;
+
+	if (!report_step_has_data(s))
+		return false;
+	jw_init(&w, &out, false);
+	report_step_data(&w, s);
+	*ret = arena_str(arena, buf_str(&out));
+	return true;
+}
+
+static bool get_items(const struct report_step *s, struct arena *arena UNUSED,
+		      struct str *ret)
+{
+	return s->data.n && scan_get(s->data, "items", ret);
+}
+
+static const struct {
+	const char *key;
+	get_part *get;
+} parts[] = {
+	{"state", get_state},	  {"reason", get_reason},
+	{"error", get_error},	  {"output", get_output},
+	{"content", get_content}, {"structuredContent", get_structured},
+	{"json", get_json},	  {"data", get_data},
+	{"items", get_items},
+};
+
+static int no_part(const struct report_step *s, const struct ref *ref,
+		   struct str key, struct arena *arena, struct err *err)
+{
+	AUTO(buf_release) struct buf there = BUF_INIT(BUF_UNBOUNDED);
+	struct str value;
+
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		if (parts[i].get(s, arena, &value))
+			buf_addf(&there, "%s%s", there.n ? ", " : "",
+				 parts[i].key);
+	return err_set(err, ERR_UNKNOWN, "%.*s has no \"%.*s\"; it has: %s",
+		       STR_ARG(ref->head), STR_ARG(key), buf_cstr(&there));
+}
+
+static int step_json(const struct values *v, const struct ref *ref,
+		     struct arena *arena, struct str *ret, struct err *err)
+{
+	const struct report_step *s =
+		v->find ? v->find(v->arg, ref->root, ref->step) : NULL;
+	struct str key = ref_first_key(ref, arena);
+	struct ref behind = ref_behind(ref);
+	struct str value;
+
+	if (!s)
+		return err_set(err, ERR_UNKNOWN,
+			       ref->root == REF_PREVIOUS
+				       ? "%.*s: there is no earlier run of "
+					 "the whole routine that was ok"
+				       : "%.*s has no result",
+			       STR_ARG(ref->head));
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		if (str_is(key, parts[i].key))
+			return parts[i].get(s, arena, &value)
+				       ? ref_follow(&behind, value, ret, err)
+				       : no_part(s, ref, key, arena, err);
+	return no_part(s, ref, key, arena, err);
+}
+
+/* ---- all of them ---- */
+
+static int find(const struct values *v, const struct ref *ref,
+		struct arena *arena, struct str *ret, struct err *err)
+{
+	struct ref behind = ref_behind(ref);
+
+	switch (ref->root) {
+	case REF_INPUT:
+		return input_json(v, ref, arena, ret, err) < 0
+			       ? -1
+			       : ref_follow(&behind, *ret, ret, err);
+	case REF_RUN:
+		return ref_follow(ref, v->run.n ? v->run : STR("{}"), ret, err);
+	default:
+		return step_json(v, ref, arena, ret, err);
+	}
+}
+
+int values_find(const struct values *v, const struct ref *ref,
+		struct arena *arena, struct str *ret, struct err *err)
+{
+	struct err why = ERR_INIT;
+
+	if (find(v, ref, arena, ret, &why) == 0)
+		return 0;
+	if (v->is_lenient && why.kind == ERR_UNKNOWN) {
+		*ret = STR("null");
+		return VALUES_ABSENT;
+	}
+	*err = why;
+	return -1;
+}

@@ -1,0 +1,61 @@
+/*
+ * The values that references of a routine stand for: inputs of the command
+ * line, results of steps that have ended, facts of the run.
+ *
+ * Pure. What a reference gives is a slice of what is kept: nothing is parsed
+ * into numbers or strings and written again.
+ */
+#ifndef CORE_RUN_VALUES_H
+#define CORE_RUN_VALUES_H
+
+#include <stdbool.h>
+
+#include "core/base/arena.h"
+#include "core/base/err.h"
+#include "core/base/str.h"
+#include "core/config/ref.h"
+#include "core/report/report.h"
+
+/* A value of -p. */
+struct input {
+	struct str name;
+	struct str text; /* as it was given */
+};
+
+/* A result, or {NULL}: of a step that has not ended, or an unknown one. */
+typedef const struct report_step *values_step(void *arg, enum ref_root root,
+					      struct str name);
+
+struct values {
+	const struct input *input;
+	size_t n_inputs;
+	bool is_optional;  /* an input that is missing is null */
+	bool is_lenient;   /* a path that is not there is VALUES_ABSENT */
+	const char *step;  /* that the values are for; in messages */
+	struct str run;	   /* object behind $run; n = 0 before the run */
+	values_step *find; /* NULL: before the run */
+	void *arg;
+};
+
+/*
+ * The text of an input that a reference names as a whole; a value of -p is
+ * passed as text where a text is wanted.
+ * returns  {NULL, 0}: it names none, or goes on into it
+ */
+struct str values_text(const struct values *v, const struct ref *ref) MUST_USE;
+
+/* Nothing is there; the value is null, its text empty. */
+enum { VALUES_ABSENT = 1 };
+
+/*
+ * Find the value of a reference as JSON.
+ *
+ * ret     in `arena`, or borrowed from a result
+ * returns 0, or VALUES_ABSENT
+ * errors  ERR_USAGE    an input without -p
+ *	   ERR_UNKNOWN  a path that is not there: what is there instead
+ */
+int values_find(const struct values *v, const struct ref *ref,
+		struct arena *arena, struct str *ret, struct err *err) MUST_USE;
+
+#endif
