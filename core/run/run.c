@@ -1,9 +1,11 @@
 #include "core/run/run.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
+#include <time.h>
 
 #include "core/base/arena.h"
 #include "core/base/fd.h"
@@ -19,7 +21,10 @@
 #include "core/report/ledger.h"
 #include "core/report/render.h"
 #include "core/run/credentials.h"
+#include "core/run/order.h"
+#include "core/run/previous.h"
 #include "core/run/remotes.h"
+#include "core/run/turn.h"
 
 /* Descriptors of one child: three pipes, pidfd, listener (contract: 5). */
 #define FDS_PER_CHILD 5
@@ -173,9 +178,12 @@ struct run {
 	struct credentials *credentials;
 	struct remotes *remotes;
 	struct notices *notices;
-	size_t next, running;
-	bool has_paused;  /* use_pause() */
-	bool is_unsynced; /* the disk refuses, and that was said */
+	struct order order;
+	struct turn turn;
+	const struct report *previous; /* for $previous; NULL: none */
+	bool has_previous;	       /* it was looked for */
+	bool has_paused;	       /* use_pause() */
+	bool is_unsynced;	       /* the disk refuses, and that was said */
 	unsigned jobs;
 	struct loop_timer tick;
 	uint64_t begin_ns;
@@ -374,7 +382,7 @@ static int flush_ledger(struct run *r, struct err *err)
 	uint64_t spent = l->clock->now_ns(l->clock) - begin;
 
 	/* as a rule nothing was left to flush */
-	for (size_t i = 0; spent >= NS_PER_MS && i < r->next; i++) {
+	for (size_t i = 0; spent >= NS_PER_MS && i < r->plan.n_steps; i++) {
 		struct loop_timer *t = &r->result->runs[i].budget;
 
 		if (t->index)
@@ -441,7 +449,7 @@ static void on_step_ended(void *arg, struct step_run *s)
 {
 	struct run *r = arg;
 
-	r->running--;
+	order_end(&r->order, (size_t)(s - r->result->runs));
 	if (r->o->observer.ended)
 		r->o->observer.ended(r->o->observer.arg, &s->result);
 }
@@ -652,19 +660,80 @@ static void give_credentials(struct run *r, struct plan_step *p,
 
 /* ---- the walk over the plan ---- */
 
-/* Is it the turn of the next step? */
-static bool is_one_due(const struct run *r)
+static const struct report_step *result_of(void *arg, size_t step)
 {
-	return r->next < r->plan.n_steps &&
-	       (!r->running || (r->result->runs[r->next].plan->with_previous &&
-				r->running < r->jobs));
+	struct run *r = arg;
+	struct step_run *s = &r->result->runs[step];
+
+	return s->phase == STEP_ENDED ? &s->result : NULL;
 }
 
-static void begin_next(struct run *r)
+static const struct report_step *find_result(void *arg, enum ref_root root,
+					     struct str name)
 {
-	struct step_run *s = &r->result->runs[r->next++];
+	struct run *r = arg;
+	const struct ledger_routine which = which_of(r);
 
-	r->running++;
+	if (root == REF_PREVIOUS && !r->has_previous)
+		r->previous =
+			previous_find(r->ledger, &which, &r->result->arena);
+	r->has_previous |= root == REF_PREVIOUS;
+	if (root == REF_PREVIOUS)
+		return previous_step(r->previous, name);
+	for (size_t i = 0; i < r->plan.n_steps; i++)
+		if (str_is(name, r->plan.steps[i].step->name))
+			return result_of(r, i);
+	return NULL;
+}
+
+/* The object behind $run; date and time are the person's. */
+static struct str facts_of_run(const struct run *r)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	time_t now = (time_t)(r->begin_wall_ns / (int64_t)NS_PER_S);
+	char date[16] = "", hour[16] = "";
+	struct tm tm;
+	struct jw w;
+
+	if (localtime_r(&now, &tm)) {
+		strftime(date, sizeof(date), "%Y-%m-%d", &tm);
+		strftime(hour, sizeof(hour), "%H:%M:%S", &tm);
+	}
+	jw_init(&w, &out, false);
+	jw_object(&w);
+	jw_kv_int(&w, "generation", (int64_t)r->result->report.generation);
+	jw_kv_cstr(&w, "date", date);
+	jw_kv_cstr(&w, "time", hour);
+	jw_kv_cstr(&w, "routine", r->o->routine->name);
+	jw_end(&w);
+	return arena_str(&r->result->arena, buf_str(&out));
+}
+
+static void open_turn(struct run *r)
+{
+	order_init(&r->order, &r->plan, &r->result->arena);
+	r->turn = (struct turn){
+		.plan = &r->plan,
+		.result = result_of,
+		.arg = r,
+		.values = r->plan.inputs,
+	};
+	r->turn.values.run = facts_of_run(r);
+	r->turn.values.find = find_result;
+	r->turn.values.arg = r;
+}
+
+static size_t next_step(const struct run *r)
+{
+	return order_next(&r->order, r->jobs);
+}
+
+static void begin_step(struct run *r, size_t i)
+{
+	struct step_run *s = &r->result->runs[i];
+
+	order_begin(&r->order, i);
+	turn_take(&r->turn, i, &s->arena);
 	if (r->o->observer.begun && s->plan->reason == REASON_NONE)
 		r->o->observer.begun(r->o->observer.arg, s->plan->step->name);
 	step_begin(s);
@@ -678,17 +747,20 @@ static void on_signal(void *arg, int signal)
 	r->ctx.grace_ms = CLIENT_GRACE_STOPPED_MS;
 	if (r->loop.signal_count > 1)
 		pool_hurry(r->pool, NULL, POOL_KILL);
-	for (size_t i = 0; i < r->next; i++)
-		step_cancel(&r->result->runs[i], signal_name(signal));
+	for (size_t i = 0; i < r->plan.n_steps; i++)
+		if (r->order.begun[i])
+			step_cancel(&r->result->runs[i], signal_name(signal));
 }
 
 /* Cancel the steps that had not begun when the signal came. */
 static void cancel_the_rest(struct run *r)
 {
-	while (r->next < r->plan.n_steps) {
-		struct step_run *s = &r->result->runs[r->next++];
+	for (size_t i = r->order.first; i < r->plan.n_steps; i++) {
+		struct step_run *s = &r->result->runs[i];
 
-		r->running++;
+		if (r->order.begun[i])
+			continue;
+		order_begin(&r->order, i);
 		if (s->plan->reason != REASON_NONE)
 			step_begin(s);
 		else
@@ -724,19 +796,24 @@ static int walk_plan(struct run *r, struct err *err)
 		on_tick(r);
 	}
 	for (;;) {
+		size_t next = next_step(r);
+
 		if (r->loop.signal)
 			cancel_the_rest(r);
-		else if (is_one_due(r))
-			begin_next(r);
+		else if (next < r->plan.n_steps)
+			begin_step(r, next);
 		/* the last of a server may have been skipped or cancelled */
-		if (!r->running && r->next == r->plan.n_steps &&
-		    pool_is_idle(r->pool))
+		if (order_is_over(&r->order) && pool_is_idle(r->pool))
 			return 0;
-		if (!is_one_due(r))
+		next = next_step(r);
+		if (next == r->plan.n_steps)
 			use_pause(r);
+		/* flow_make() leaves no circle */
+		assert(next < r->plan.n_steps || r->order.n_begun > 0);
 		/* between two starts the others go on: what has ended gives
 		   its memory, descriptors and control group to the next */
-		if ((is_one_due(r) ? loop_look : loop_turn)(&r->loop, err) < 0)
+		if ((next < r->plan.n_steps ? loop_look : loop_turn)(&r->loop,
+								     err) < 0)
 			return -1;
 	}
 }
@@ -759,6 +836,7 @@ static int execute(struct run *r, struct err *err)
 		give_credentials(r, &r->plan.steps[i], &result->runs[i].env);
 	for (size_t i = 0; i < r->plan.n_steps; i++)
 		step_init(&result->runs[i], &r->ctx, &r->plan.steps[i]);
+	open_turn(r);
 	if (walk_plan(r, err) < 0)
 		return -1;
 	fill_report(r);

@@ -343,7 +343,7 @@ if [[ -f $TOP/routines/README.md ]]; then
 	ok "the manual page has the list of keys" \
 		cmp "$TOP/core/cli/matins.1" manual
 fi
-for key in needs when retry foreach output schema expect; do
+for key in retry foreach output schema expect; do
 	printf '%s = 1\n' "$key" >later.toml
 	cat >later.toml <<-END
 		[[routines.r.steps]]

@@ -1,0 +1,151 @@
+#include "core/run/turn.h"
+
+#include <string.h>
+
+#include "core/base/scan.h"
+#include "core/schema/schema.h"
+
+PRINTF(4, 5)
+static void skip(struct plan_step *p, enum step_reason reason,
+		 struct arena *arena, const char *fmt, ...)
+{
+	va_list ap;
+	char *text = NULL;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) >= 0)
+		p->error = str_of(arena_strdup(arena, text));
+	va_end(ap);
+	free(text);
+	p->reason = reason;
+}
+
+/* ---- needs ---- */
+
+static void judge_needs(const struct turn *t, struct plan_step *p,
+			struct arena *arena)
+{
+	for (size_t i = 0; i < p->flow->n_waits; i++) {
+		const struct flow_wait *w = &p->flow->wait[i];
+		const struct report_step *s = t->result(t->arg, w->step);
+
+		if (!w->must_be_ok || (s && s->state == STATE_OK))
+			continue;
+		skip(p, REASON_NEEDS, arena, "needs %s, which %s",
+		     t->plan->steps[w->step].step->name,
+		     !s || s->not_begun		 ? "did not begin"
+		     : s->state == STATE_SKIPPED ? "was skipped"
+						 : "failed");
+		return;
+	}
+}
+
+/* ---- after ---- */
+
+static bool has_failed(const struct turn *t)
+{
+	for (size_t i = 0; i < t->plan->n_steps; i++) {
+		const struct report_step *s = t->result(t->arg, i);
+
+		if (!t->plan->steps[i].step->after && s &&
+		    !report_step_success(s))
+			return true;
+	}
+	return false;
+}
+
+static void judge_after(const struct turn *t, struct plan_step *p,
+			struct arena *arena)
+{
+	const char *after = p->step->after;
+
+	if (!after || strcmp(after, "always") == 0)
+		return;
+	if ((strcmp(after, "failure") == 0) == has_failed(t))
+		return;
+	skip(p, REASON_CONDITION, arena, "after = \"%s\", and %s", after,
+	     has_failed(t) ? "a step failed" : "no step failed");
+}
+
+/* ---- when ---- */
+
+/* The first violation as a sentence; NULL: the value fits. */
+static const char *violation(const struct toml_value *condition,
+			     struct str value, struct arena *arena)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(schema_freep) struct schema *schema = NULL;
+	struct schema_result found;
+	struct err err = ERR_INIT;
+	int rc;
+
+	toml_to_json(condition, &text);
+	if (schema_compile(buf_str(&text), NULL, &schema, &err) < 0)
+		return arena_strdup(arena, err.msg);
+	rc = schema_validate(schema, value, arena, &found, &err);
+	if (rc == 0)
+		return NULL;
+	buf_clear(&text);
+	if (rc == SCHEMA_VIOLATED)
+		schema_violation_print(&found.item[0], &text);
+	else
+		buf_adds(&text, err.msg);
+	return arena_strdup(arena, buf_cstr(&text));
+}
+
+static const char *judge_condition(const struct toml_member *m,
+				   const struct values *v, struct arena *arena)
+{
+	const struct toml_value *c = &m->value;
+	struct ref_string ref;
+	struct str value = {NULL, 0};
+	struct err err = ERR_INIT;
+	bool is_there;
+
+	is_there = ref_read(str_of(m->key), arena, &ref, &err) == 0 &&
+		   ref.is_whole &&
+		   values_find(v, &ref.part[0].ref, arena, &value, &err) == 0;
+	if (c->type == TOML_BOOLEAN && c->boolean == is_there)
+		return NULL;
+	if (!is_there)
+		return arena_strdup(arena, err.msg);
+	if (c->type == TOML_BOOLEAN)
+		return "it is there";
+	return violation(c, value, arena);
+}
+
+static void judge_when(struct plan_step *p, const struct values *v,
+		       struct arena *arena)
+{
+	const struct toml_value *when = p->step->when;
+
+	for (size_t i = 0; when && i < when->table.n; i++) {
+		const struct toml_member *m = &when->table.member[i];
+		const char *why = judge_condition(m, v, arena);
+
+		if (!why)
+			continue;
+		skip(p, REASON_CONDITION, arena, "when %s: %s", m->key, why);
+		return;
+	}
+}
+
+/* ---- the turn ---- */
+
+void turn_take(const struct turn *t, size_t step, struct arena *arena)
+{
+	struct plan_step *p = &t->plan->steps[step];
+	struct values v = t->values;
+	struct err err = ERR_INIT;
+
+	if (p->reason == REASON_NONE)
+		judge_needs(t, p, arena);
+	if (p->reason == REASON_NONE)
+		judge_after(t, p, arena);
+	v.step = p->step->name;
+	if (p->reason == REASON_NONE)
+		judge_when(p, &v, arena);
+	v.is_lenient = p->step->after;
+	if (p->reason == REASON_NONE && plan_fill(p, &v, arena, &err) < 0)
+		skip(p, REASON_REFERENCE, arena, "%s", err.msg);
+}
