@@ -13,7 +13,7 @@ escape_open
 guarantee_of() {
 	case $1 in
 	read-*) echo fs-read ;;
-	write-* | git-*) echo fs-write ;;
+	write-* | git-* | sys-* | own-*) echo fs-write ;;
 	exec-*) echo exec-listed ;;
 	tty-*) echo no-tty ;;
 	proc-*) echo proc-hidden ;;
