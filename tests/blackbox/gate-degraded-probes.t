@@ -9,7 +9,7 @@ escape_open
 
 # The guarantee that a row would break; "-" of what none promises there (the
 # README says so: priorities and processors of others, sessions that exist,
-# a signal to the owner of one's own tree).
+# a signal to the owner of one's own tree, devices that everybody may open).
 guarantee_of() {
 	case $1 in
 	read-*) echo fs-read ;;
@@ -19,6 +19,7 @@ guarantee_of() {
 	proc-*) echo proc-hidden ;;
 	net-* | udp* | tcp*) echo net-off ;;
 	priority | affinity | scheduler | session-other | kill-parent) echo - ;;
+	sys-fuse | sys-tun | sys-kvm) echo - ;;
 	kill-* | shm* | ipc-* | unix-* | abstract*) echo ipc ;;
 	*) echo unknown ;;
 	esac
