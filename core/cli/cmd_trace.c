@@ -846,6 +846,26 @@ static int begin_step(void *arg, struct gate *gate, struct plan_step *step,
 	return 0;
 }
 
+/* Say where the table belongs: steps without one share that of a server. */
+static const char *header_of(struct trace *t, const struct step *step)
+{
+	bool is_own = step->sandbox_form != SANDBOX_ABSENT;
+
+	if (step->server_name && !is_own)
+		return arena_printf(&t->arena,
+				    "# of server %s: paste it behind that "
+				    "server, or let --apply write it\n"
+				    "[servers.%s.sandbox]",
+				    step->server_name, step->server_name);
+	return arena_printf(&t->arena,
+			    "# of step %s: paste it %s, or let --apply write "
+			    "it\n[routines.%s.steps.sandbox]",
+			    t->step,
+			    is_own ? "in place of its sandbox"
+				   : "behind that step",
+			    t->routine);
+}
+
 /* The table is scrubbed: paths and hosts may contain a credential. */
 static void step_ended(void *arg, struct gate *gate,
 		       const struct plan_step *step,
@@ -873,16 +893,7 @@ static void step_ended(void *arg, struct gate *gate,
 		apply_rows(t, gate, scrub);
 		return;
 	}
-	add_table(t,
-		  arena_printf(&t->arena,
-			       "# of step %s: paste it %s, or let --apply "
-			       "write it\n[routines.%s.steps.sandbox]",
-			       t->step,
-			       step->step->sandbox_form == SANDBOX_ABSENT
-				       ? "behind that step"
-				       : "in place of its sandbox",
-			       t->routine),
-		  &out);
+	add_table(t, header_of(t, step->step), &out);
 	if (t->walk)
 		buf_addc(&out, '\n');
 	hits = (args_has(t->args, "json") ? scrub_json : scrub_apply)(

@@ -127,7 +127,7 @@ struct editor {
 	const char *routine, *step_name, *newline;
 	struct str text;
 	struct toml_value root;
-	struct toml_value *step; /* in .root */
+	struct toml_value *owner; /* of the sandbox, in .root */
 };
 
 static struct toml_value *find_step(const struct editor *e,
@@ -148,21 +148,41 @@ static struct toml_value *find_step(const struct editor *e,
 	return NULL;
 }
 
+/*
+ * Find the table that has, or is to have, the sandbox: the step; or the server
+ * that it names, whose program other steps use as well, as long as they have no
+ * sandbox of their own.
+ */
+static struct toml_value *find_owner(struct editor *e, struct toml_value *root)
+{
+	struct toml_value *step = find_step(e, root);
+	const struct toml_value *name = toml_get(step, "server"), *server;
+
+	if (!name || name->type != TOML_STRING || toml_get(step, "sandbox"))
+		return step;
+	server = toml_get(
+		toml_get(root, "servers"),
+		arena_strndup(&e->arena, name->string.p, name->string.n));
+	return server && server->type == TOML_TABLE
+		       ? (struct toml_value *)server
+		       : step;
+}
+
 /* Go on with this text, unless it is no TOML or lacks the step. */
 static int take(struct editor *e, struct str text, struct err *err)
 {
-	struct toml_value root, *step;
+	struct toml_value root, *owner;
 
 	if (toml_parse(&e->arena, text, &root, err) < 0)
 		return -1;
-	step = find_step(e, &root);
-	if (!step)
+	owner = find_owner(e, &root);
+	if (!owner)
 		return err_set(err, ERR_UNKNOWN_STEP,
 			       "the file has no step %s in routine %s",
 			       e->step_name, e->routine);
 	e->text = text;
 	e->root = root;
-	e->step = step;
+	e->owner = owner;
 	return 0;
 }
 
@@ -193,22 +213,28 @@ static size_t end_of_line(const struct editor *e, size_t at)
 /*
  * Offset behind the last value of this table that is written in its own lines
  * or braces, not under a header of its own; 0: there is none.
+ *
+ * ret_begin  of that value; stays without one
  */
-static size_t last_end(const struct editor *e, const struct toml_value *table)
+static size_t last_end(const struct editor *e, const struct toml_value *table,
+		       size_t *ret_begin)
 {
 	size_t last = 0;
 
 	for (size_t i = 0; i < table->table.n; i++) {
 		const struct toml_member *m = &table->table.member[i];
-		size_t at = value_at(e, &m->value), end;
+		size_t at = value_at(e, &m->value), begin = at, end;
 
 		if (is_header(e->text, at))
 			continue;
 		/* a dotted key: `env.A = 1` */
 		end = m->value.type == TOML_TABLE && char_at(e->text, at) != '{'
-			      ? last_end(e, &m->value)
+			      ? last_end(e, &m->value, &begin)
 			      : skip_value(e->text, at);
-		last = end > last ? end : last;
+		if (end <= last)
+			continue;
+		last = end;
+		*ret_begin = begin;
 	}
 	return last;
 }
@@ -330,11 +356,11 @@ static struct str with_key(struct editor *e, const struct toml_value *table,
 			   const char *prefix, const struct edit_row *row)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	size_t at = value_at(e, table), last = last_end(e, table), behind;
+	size_t at = value_at(e, table), begin = at, behind;
+	size_t last = last_end(e, table, &begin);
 	bool in_braces = char_at(e->text, at) == '{' ||
-			 char_at(e->text, value_at(e, e->step)) == '{';
-	/* of a list over lines the line of its bracket */
-	struct str indent = indent_of(e, last ? last - 1 : at);
+			 char_at(e->text, value_at(e, e->owner)) == '{';
+	struct str indent = indent_of(e, begin);
 
 	if (in_braces) {
 		behind = last ? last : at + 1;
@@ -465,7 +491,7 @@ static size_t try_key(struct editor *e, const struct toml_value *sandbox,
 		try[n++] = with_key(e, sandbox, "", row);
 		try[n++] = with_key(e, sandbox, "sandbox.", row);
 	}
-	try[n++] = with_key(e, e->step, "sandbox.", row);
+	try[n++] = with_key(e, e->owner, "sandbox.", row);
 	return n;
 }
 
@@ -485,7 +511,7 @@ static struct edit_row lacking(struct editor *e, const struct toml_value *v,
 
 static int edit_row(struct editor *e, struct edit_row *row, struct err *err)
 {
-	const struct toml_value *sandbox = toml_get(e->step, "sandbox");
+	const struct toml_value *sandbox = toml_get(e->owner, "sandbox");
 	const struct toml_value *v = toml_get(sandbox, row->key);
 	const struct edit_row lacks = lacking(e, v, row);
 	const struct toml_value value = joined(e, v, &lacks);
@@ -501,7 +527,7 @@ static int edit_row(struct editor *e, struct edit_row *row, struct err *err)
 		table = *sandbox;
 	if (table.type == TOML_TABLE) {
 		set_member(e, &table, row->key, value);
-		set_member(e, e->step, "sandbox", table);
+		set_member(e, e->owner, "sandbox", table);
 	}
 	for (size_t i = 0; i < n && table.type == TOML_TABLE; i++)
 		if (take(e, try[i], ERR_IGNORED) == 0 &&

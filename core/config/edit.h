@@ -25,7 +25,8 @@ struct edit_row {
 
 /*
  * Add values that are not there yet. The sandbox may be an inline table, dotted
- * keys, a table of its own, or absent. Rows that cannot be joined are left.
+ * keys, a table of its own, or absent. Rows that cannot be joined are left. Of
+ *a step without one that names a server it is the server's.
  *
  * out     whole new text; equal to `text` when nothing is new
  * errors  ERR_CONFIG        not TOML, or a form that cannot be edited

@@ -328,6 +328,36 @@ err_like "a trace that is ended: said" 'ended before the step was done; ended.to
 err_unlike "a trace that is ended: never content" 'has all that it needs'
 is "a trace that is ended: the file" "$(cat ended.toml)" "$(cat ended.old)"
 
+# ---- steps that share a server ----
+
+mkdir serves
+tool_server serves/reads.py <<END
+text, bad = open("$PWD/notes/a.md").read().strip(), False
+END
+cat >shared.toml <<END
+[servers.reads]
+command = "$PYTHON"
+args = ["serves/reads.py"]
+[[routines.r.steps]]
+name = "one"
+type = "mcp-client"
+server = "reads"
+tool = "t"
+[[routines.r.steps]]
+name = "two"
+type = "mcp-client"
+server = "reads"
+tool = "t"
+END
+run_matins trace -c shared.toml r one
+out_like "a table of the server" '^.servers.reads.sandbox.$'
+run_matins trace -c shared.toml r one --apply
+is "its row is the server's, for all steps of it" \
+	"$(sed -n 4p shared.toml)" 'sandbox.read = ["./notes/a.md"]'
+run_matins run -c shared.toml r --json
+json_is "so both run, in one session" step_results[0].state ok \
+	step_results[1].state ok step_results[1].output "call the dentist"
+
 # ---- a whole routine: its steps one after the other ----
 
 cat >all.toml <<'END'

@@ -288,32 +288,45 @@ tool = "browser_take_screenshot"
 """
 
 
+def browse(project):
+    """The three steps, and whether the page was opened, read and pictured."""
+    r = project.matins("run", "-c", "page.toml", "r", "--json", seconds=120)
+    try:
+        steps = json.loads(r.stdout)["step_results"]
+        go, look, shot = steps
+    except (ValueError, KeyError):
+        steps = [{}, {}, {}]
+        go, look, shot = steps
+    types = [c["type"] for c in (shot.get("data") or {}).get("content", [])]
+    seen = "A local page" in (go.get("output") or "")
+    read = "Good morning" in (look.get("output") or "")
+    return steps, r, seen, seen and read and "image" in types
+
+
 def page(tap, project):
     """A local page in a browser; its denied twin lacks the line for it."""
     host = project.web.removeprefix("http://")
-    for sandbox in "", f'sandbox = {{ net = ["{host}"] }}':
+    for how in "none", "line", "trace":
+        sandbox = f'sandbox = {{ net = ["{host}"] }}' if how == "line" else ""
         project.write("page.toml", PAGE.format(sandbox=sandbox,
                                                web=project.web))
-        r = project.matins("run", "-c", "page.toml", "r", "--json", seconds=120)
-        try:
-            go, look, shot = json.loads(r.stdout)["step_results"]
-        except (ValueError, KeyError):
-            go = look = shot = {}
-        types = [c["type"] for c in (shot.get("data") or {}).get("content", [])]
-        seen = "A local page" in (go.get("output") or "")
-        if sandbox:
-            good = (seen and "Good morning" in (look.get("output") or "") and
-                    "image" in types)
-            tap.ok(good, "a browser opens, reads and pictures a local page")
-        else:
-            good = go.get("state") == "tool_error" and not seen and any(
+        if how == "trace":
+            project.matins("trace", "-c", "page.toml", "--apply", "r", "go",
+                           seconds=120)
+        steps, r, seen, all_well = browse(project)
+        if how == "none":
+            good = steps[0].get("state") == "tool_error" and not seen and any(
                 a["toml"].startswith("sandbox.net")
-                for a in go.get("advice", []))
+                for a in steps[0].get("advice", []))
             tap.ok(good, "without a grant it does not, and the advice says so")
+        else:
+            good = all_well
+            tap.ok(good, "a browser opens, reads and pictures a local page" +
+                   (" after one trace" if how == "trace" else ""))
         if not good:
             for line in (r.stderr[-1500:] + "\n" + json.dumps(
                     [dict(x, run=None, data=None) for x in
-                     (go, look, shot)])).splitlines():
+                     steps])).splitlines():
                 print("# " + line[:900])
 
 

@@ -117,6 +117,26 @@ static const struct row {
 	{HEAD "sandbox.read = \"x\"\n",
 	 {&read_one},
 	 HEAD "sandbox.read = \"x\"\n"},
+	/* steps without one share that of their server */
+	{"[servers.db]\n\targs = [\"x\",\n\t\t\"y\"]\n" HEAD
+	 "server = \"db\"\n",
+	 {&read_one},
+	 "[servers.db]\n\targs = [\"x\",\n\t\t\"y\"]\n"
+	 "\tsandbox.read = [\"a\"]\n" HEAD "server = \"db\"\n"},
+	{"[servers.db]\ncommand = \"x\" # x\n[servers.db.env]\nA = \"b\"\n" HEAD
+	 "server = \"db\"\n",
+	 {&read_one},
+	 "[servers.db]\ncommand = \"x\" # x\nsandbox.read = [\"a\"]\n"
+	 "[servers.db.env]\nA = \"b\"\n" HEAD "server = \"db\"\n"},
+	{HEAD "server = \"db\"\n[servers]\ndb = { command = \"x\" }\n",
+	 {&read_one},
+	 HEAD "server = \"db\"\n[servers]\ndb = { command = \"x\", "
+	      "sandbox.read = [\"a\"] }\n"},
+	{"[servers.db]\nsandbox = {}\n" HEAD
+	 "server = \"db\"\nsandbox.net = [\"h\"]\n",
+	 {&read_one},
+	 "[servers.db]\nsandbox = {}\n" HEAD
+	 "server = \"db\"\nsandbox.net = [\"h\"]\nsandbox.read = [\"a\"]\n"},
 	{"[[routines.r.steps]]\nname = \"other\"\n", {&read_one}, NULL},
 	{"routines = 1\n", {&read_one}, NULL},
 	{"not TOML", {&read_one}, NULL},
