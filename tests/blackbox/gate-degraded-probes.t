@@ -13,13 +13,13 @@ escape_open
 guarantee_of() {
 	case $1 in
 	read-*) echo fs-read ;;
+	sys-fuse | sys-tun | sys-kvm) echo - ;;
 	write-* | git-* | sys-* | own-*) echo fs-write ;;
 	exec-*) echo exec-listed ;;
 	tty-*) echo no-tty ;;
 	proc-*) echo proc-hidden ;;
 	net-* | udp* | tcp*) echo net-off ;;
 	priority | affinity | scheduler | session-other | kill-parent) echo - ;;
-	sys-fuse | sys-tun | sys-kvm) echo - ;;
 	kill-* | shm* | ipc-* | unix-* | abstract*) echo ipc ;;
 	*) echo unknown ;;
 	esac
