@@ -102,9 +102,9 @@ static struct judgement judge_fs_write(struct prepared *p)
 {
 	int abi = p->gate->landlock_abi;
 
-	if (p->own_view && abi < 1 && !p->id.uid)
-		return PARTIAL("read-only view; root's device files can be "
-			       "written without Landlock");
+	if (p->own_view && abi < 1)
+		return PARTIAL("read-only view; device files that the user may "
+			       "write can be written without Landlock");
 	if (p->own_view)
 		return ENFORCED("read-only view%s%s", abi ? ", " : "",
 				abi ? landlock_text(p) : "");
