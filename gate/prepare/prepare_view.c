@@ -614,13 +614,16 @@ static bool is_sticky_dir(const struct stat *st)
 
 /*
  * As root: what was asked for must work for the user that the child becomes,
- * also deep inside. Others need the map only where the modes shut them out.
+ * also deep inside. Others, and single files that are only read, need the map
+ * only where the modes shut them out; it costs a process.
  */
 static bool wants_idmap(const struct prepared *p, const struct grant *g)
 {
+	bool is_deep = S_ISDIR(g->st.st_mode) || g->what & GRANT_WRITES;
+
 	if (!p->id.change || g->st.st_uid == p->id.uid || is_sticky_dir(&g->st))
 		return false;
-	return g->what & GRANT_ASKED || !may_use(&p->id, g);
+	return (g->what & GRANT_ASKED && is_deep) || !may_use(&p->id, g);
 }
 
 /* False: the grant will not work for this identity. */

@@ -421,6 +421,31 @@ others_projects() {
 	rm -r "$other"
 }
 
+# As root the files of a grant are the child's by an id map, where that is
+# needed for them to be used.
+mapped_files() {
+	[[ $who == root ]] || return 0
+	mkdir -p "$W/files"
+	echo shut >"$W/files/shut"
+	echo open >"$W/files/open"
+	chmod 600 "$W/files/shut"
+	gate --require idmap --read "$W/files/shut" -- cat "$W/files/shut"
+	if [[ $status == 125 ]]; then
+		skip "$who: files by an id map" "$(head -n1 "$err")"
+		return
+	fi
+	out_is "$who: a file of root's alone can be read" shut
+	gate --read "$W/files/open" -- stat -c '%u %a' "$W/files/open"
+	out_is "$who: one that everybody may read stays root's" "0 644"
+	gate --require idmap --read "$W/files/open" -- true
+	exit_is "$who: and needs no id map" 125
+	gate --read "$W/files" -- cat "$W/files/shut"
+	out_is "$who: files of a folder can be read, too" shut
+	gate --write "$W/files/open" -- sh -c "echo more >>$W/files/open"
+	exit_is "$who: a file to write can be written" 0
+}
+
+both_users mapped_files
 both_users projects
 both_users packages
 both_users others_projects
