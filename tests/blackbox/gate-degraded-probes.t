@@ -9,11 +9,10 @@ escape_open
 
 # The guarantee that a row would break; "-" of what none promises there (the
 # README says so: priorities and processors of others, sessions that exist,
-# a signal to the owner of one's own tree, devices that everybody may open).
+# a signal to the owner of one's own tree).
 guarantee_of() {
 	case $1 in
 	read-*) echo fs-read ;;
-	sys-fuse | sys-tun | sys-kvm) echo - ;;
 	write-* | git-* | sys-* | own-*) echo fs-write ;;
 	exec-*) echo exec-listed ;;
 	tty-*) echo no-tty ;;
