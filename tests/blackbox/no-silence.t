@@ -87,9 +87,10 @@ err_is "is said to be gone" \
 into_tmp --read . -- dd if=a of="$there.dd" status=none
 err_like "also behind =" "dropped with a private place: $there\.dd;"
 into_tmp -- tar cf "$there.tar" a
-if [[ $(id -u) -ne 0 ]]; then
-	err_like "beside files of the folder" "dropped with it: $there\.tar\$"
-fi
+err_like "in a private working folder as well" \
+	"dropped with a private place: $there\.tar;"
+into_tmp -- sh -c 'echo >b; echo >"$0"' "$there.txt"
+err_like "beside files of the folder" "dropped with it: b, $there\.txt\$"
 into_tmp --read . --exec mkdir -- mkdir "$there"
 err_like "a folder" "dropped with a private place: $there/ \(0 files\);"
 into_tmp --read . --exec ln -- ln -s /etc/passwd "$there"
