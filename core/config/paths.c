@@ -53,6 +53,13 @@ bool path_holds_home(const char *path)
 	return false;
 }
 
+bool path_needs_shell(struct str text)
+{
+	return str_is(text, "~") || str_is(text, "$HOME") ||
+	       str_starts(text, "~/") || str_starts(text, "$HOME/") ||
+	       str_starts(text, "${HOME}/");
+}
+
 const char *path_home(const char *path, struct arena *arena)
 {
 	const char *home = getenv("HOME");

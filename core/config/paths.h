@@ -44,6 +44,8 @@ const char *path_program(const char *name, const char *folder,
 const char *path_own_home(unsigned i) MUST_USE;
 /* Is a home of the user the path, or beneath it, links followed? */
 bool path_holds_home(const char *path) MUST_USE;
+/* Does a shell read such a text as a path of HOME: "~/x", "$HOME/x"? */
+bool path_needs_shell(struct str text) MUST_USE;
 /* `~` and `~/…` alone; other texts stay as they are. */
 const char *path_home(const char *path, struct arena *arena) MUST_USE;
 /*

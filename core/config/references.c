@@ -5,6 +5,7 @@
 
 #include "core/base/text.h"
 #include "core/config/keys.h"
+#include "core/config/paths.h"
 #include "core/config/ref.h"
 
 /* Of a string that a message shows, bytes. */
@@ -147,16 +148,17 @@ static void warn(struct findings *f, const struct toml_value *v,
 }
 
 /* A home folder where paths of the file are not replaced. */
-static bool is_tilde(struct findings *f, const struct toml_value *v)
+static bool is_home(struct findings *f, const struct toml_value *v)
 {
-	struct str s = v->string;
-
-	if (!str_is(s, "~") && !str_starts(s, "~/"))
+	if (!path_needs_shell(v->string))
 		return false;
-	warn(f, v, s,
-	     "is passed on as it is: no shell reads it, and `~` is replaced in "
-	     "paths of this file only; write the whole path, "
-	     "unless the program knows `~`");
+	warn(f, v, v->string,
+	     str_starts(v->string, "~")
+		     ? "is passed on as it is: no shell reads it, and `~` is "
+		       "replaced in paths of this file only; write the whole "
+		       "path, unless the program knows `~`"
+		     : "is passed on as it is: no shell reads it; write the "
+		       "whole path");
 	return true;
 }
 
@@ -173,7 +175,7 @@ static bool check_variable(struct findings *f, const struct toml_value *v)
 		warn(f, v, s,
 		     "is passed on as it is: a variable of yours is NAME = { "
 		     "env = \"NAME\" }");
-	return has_variable || is_tilde(f, v);
+	return has_variable || is_home(f, v);
 }
 
 /* A reference, or one that is not well-formed, which core/config/flow.c says.
@@ -194,8 +196,6 @@ static void check_string(struct findings *f, const struct toml_value *v,
 
 	assert(s.p);
 	if (place == PLACE_ENV && check_variable(f, v))
-		return;
-	if (place == PLACE_ARGS && is_tilde(f, v))
 		return;
 	if (place == PLACE_ENV)
 		place = PLACE_OTHER;
@@ -224,13 +224,24 @@ static void check_string(struct findings *f, const struct toml_value *v,
 	}
 }
 
+static bool is_string(const struct toml_value *v, const char *text)
+{
+	return v && v->type == TOML_STRING && str_is(v->string, text);
+}
+
 static void check_value(struct findings *f, const struct toml_value *v,
 			enum place place)
 {
 	if (v->type == TOML_STRING)
 		check_string(f, v, place);
-	for (size_t i = 0; v->type == TOML_ARRAY && i < v->array.n; i++)
-		check_value(f, &v->array.item[i], place);
+	for (size_t i = 0; v->type == TOML_ARRAY && i < v->array.n; i++) {
+		const struct toml_value *item = &v->array.item[i];
+
+		/* behind -c a shell reads it */
+		if (place != PLACE_ARGS || item->type != TOML_STRING ||
+		    (i && is_string(item - 1, "-c")) || !is_home(f, item))
+			check_value(f, item, place);
+	}
 	for (size_t i = 0; v->type == TOML_TABLE && i < v->table.n; i++)
 		check_value(f, &v->table.member[i].value, place);
 }
@@ -268,11 +279,6 @@ static void check_table(struct findings *f, const struct toml_value *table)
 		else
 			check_env(f, &m->value);
 	}
-}
-
-static bool is_string(const struct toml_value *v, const char *text)
-{
-	return v && v->type == TOML_STRING && str_is(v->string, text);
 }
 
 /* The nth step of a routine; NULL: there are no more. */

@@ -70,6 +70,7 @@ struct finder {
 	struct pieces pieces;
 	enum said_kind said;
 	bool is_refused;
+	bool is_home;	  /* an argument names HOME as shells do */
 	bool has_unnamed; /* words of a refusal name no file */
 	bool is_final;	  /* no trace finds more */
 };
@@ -368,26 +369,38 @@ static void add_unreached(struct finder *f)
 			  NULL, NULL);
 }
 
+/* Words of an argument that only a shell would have read; NULL: others. */
+static const char *shell_word(struct finder *f, const char *word)
+{
+	struct str said = f->known->said;
+
+	if (path_needs_shell(str_of(word)))
+		return "write the whole path";
+	/* many programs read patterns themselves */
+	return strpbrk(word, "*?") && f->said == SAID_MISSING && said.n &&
+			       memmem(said.p, said.n, word, strlen(word))
+		       ? "name the files, or leave that to `sh -c`"
+		       : NULL;
+}
+
 /* Name an argument that only a shell would have read as a path. */
-static void add_tilde(struct finder *f)
+static void add_shell_word(struct finder *f)
 {
 	const struct gate_request *r = f->known->request;
+	const char *const *argv = r ? r->argv : NULL, *what;
 
-	for (size_t i = 1;
-	     f->known->failed && r && r->argv && r->argv[0] && r->argv[i];
-	     i++) {
-		const char *word = r->argv[i];
-
-		if (word[0] != '~' || (word[1] && word[1] != '/'))
-			continue;
-		piece_add(&f->pieces,
-			  arena_printf(f->arena,
-				       "%s was passed on as it is, since no "
-				       "shell reads it: write the whole path",
-				       word),
-			  NULL, NULL);
-		return;
-	}
+	for (size_t i = 1; f->known->failed && argv && argv[0] && argv[i]; i++)
+		if (strcmp(argv[i - 1], "-c") != 0 &&
+		    (what = shell_word(f, argv[i]))) {
+			f->is_home = path_needs_shell(str_of(argv[i]));
+			piece_add(&f->pieces,
+				  arena_printf(f->arena,
+					       "%s was passed on as it is, "
+					       "since no shell reads it: %s",
+					       argv[i], what),
+				  NULL, NULL);
+			return;
+		}
 }
 
 /* Files that a refused program would have read next. */
@@ -619,7 +632,7 @@ static void add_dropped(struct finder *f)
 	if (!(names || is_listed || looked_for(f, folder, false).n ||
 	      known->all ||
 	      (known->failed && !known->is_server && said.kind &&
-	       said.kind != SAID_MODULE && !is_absolute)))
+	       said.kind != SAID_MODULE && !is_absolute && !f->is_home)))
 		return;
 	add_folder(f, folder, is_dot(f, folder), names, is_listed);
 }
@@ -714,7 +727,7 @@ struct advice_list advice_find(const struct advice_known *known,
 		return pieces_written(&f.pieces);
 	}
 	if (known->form == ADVICE_TOML)
-		add_tilde(&f);
+		add_shell_word(&f);
 	if (known->verdict)
 		add_denials(&f);
 	if (known->verdict)

@@ -17,8 +17,8 @@
 
 enum path_from {
 	PATH_FROM_CWD,	/* "docs/a.md", "./a" as "a" */
-	PATH_FROM_HOME, /* "~/notes", "$HOME/notes", "${HOME}/notes" as "notes"
-			 */
+	PATH_FROM_HOME, /* "~/notes", "$HOME/notes", "${HOME}/notes" as "notes",
+			   the variable in quotes as well */
 	PATH_FROM_ROOT, /* "/srv/a" */
 };
 
@@ -26,11 +26,13 @@ struct path_word {
 	enum path_from from;
 	struct str path; /* a slice of the text, without slashes at its end */
 	bool is_pattern; /* only the folder of a pattern: "notes" of
-			    "notes/x*.md", nothing of "*.md" */
+			    "notes/x*.md" and "notes/{a,b}", nothing of "*.md"
+			  */
 };
 
 /*
- * Take the next word. Left out: options, words with "..", variables other than
+ * Take the next word; of one in quotes with blanks in it first the whole, then
+ * its words. Left out: options, words with "..", variables other than
  * HOME, and what is no name at all ("/", ".", "~").
  */
 bool path_word_next(struct str *text, struct path_word *ret) MUST_USE;

@@ -238,6 +238,40 @@ json_is "an argument that begins with ~: said first" \
 	step_results[0].advice[0].text '~^\~/none\.md was passed on as it is' \
 	step_results[0].advice[0].toml ''
 
+step variable "$script
+command = 'cat'
+args = ['\$HOME/none.md']"
+json_is "likewise one that begins with a variable" \
+	step_results[0].advice[0].text \
+	'~^\$HOME/none\.md was passed on as it is.*: write the whole path$'
+is "and the start folder is not to blame" "$(lines)" ''
+step pattern "$script
+command = 'cat'
+args = ['elsewhere/*.md']
+sandbox.read = ['elsewhere']"
+json_is "a pattern that the program does not know" \
+	step_results[0].advice[0].text '~^elsewhere/.*.md was passed on as it is'
+step quiet "$script
+command = 'sh'
+args = ['-c', '~/none.sh']
+sandbox.read = ['elsewhere']"
+is "behind -c a shell reads it" "$(grep -c 'passed on' "$out")" 0
+
+# Files that a script only looks for, in the ways that shells name them.
+mkdir -p "$HOME/my notes"
+cp elsewhere/a.md "$HOME/my notes/a.md"
+cp elsewhere/a.md "$HOME/b.md"
+mkdir -p "$HOME/diary"
+touch "$HOME/diary/a.md"
+looks() {
+	follow "$1" "$script
+command = 'bash'
+args = ['-c', '$2 && echo yes || echo no']" "sandbox.read = [\"home/$3\"]" yes
+}
+looks blank '[ -f "$HOME/my notes/a.md" ]' 'my notes/a.md'
+looks quoted-home '[ -f "$HOME"/b.md ]' b.md
+looks braces 'ls ~/diary/{a,b}.md >/dev/null 2>&1; [ -f ~/diary/a.md ]' diary
+
 # ---- the network ----
 
 cat >web.py <<-'END'

@@ -1,6 +1,6 @@
 /*
- * Texts whose words are looked up as paths: each is a slice of the text, behind
- * the one before, and a name.
+ * Texts whose words are looked up as paths: each is a slice of the text that
+ * begins no earlier than the one before, and a name.
  */
 #include "gate/policy/path_words.h"
 
@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		    w.path.p[w.path.n - 1] == '/' ||
 		    memchr(w.path.p, '\0', w.path.n))
 			abort();
-		at = w.path.p + w.path.n;
+		at = w.path.p;
 	}
 	return 0;
 }
