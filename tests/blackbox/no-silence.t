@@ -344,10 +344,10 @@ run_matins run -c home.toml r --json
 json_is "files made in a private HOME are told of, beside a granted folder" \
 	step_results[0].run.dropped.names "[\"$HOME/backup/\"]" step_results[0].refused true \
 	step_results[0].advice[0].text '~^dropped with .*; make the folder, and let it write' \
-	step_results[0].advice[0].toml "sandbox.write = [\"$HOME/backup\"]"
+	step_results[0].advice[0].toml "write = [\"$HOME/backup\"] # in sandbox = { }"
 json_is "also beside a folder of which a part is granted" step_results[step_name=part].output x \
 	step_results[step_name=part].run.dropped.names "[\"$HOME/backup/\"]" \
-	step_results[step_name=part].advice[0].toml "sandbox.write = [\"$HOME/backup\"]"
+	step_results[step_name=part].advice[0].toml "write = [\"$HOME/backup\"] # in sandbox = { }"
 json_is "and where the program starts in HOME" \
 	step_results[step_name=start].run.dropped.names "[\"$HOME/backup/\"]" \
 	"step_results[step_name=start].advice[0].toml" "sandbox.write = [\"$HOME/backup\"]"
