@@ -35,12 +35,21 @@ struct may_run {
 	const char *path;
 };
 
+/* A start that is not over, and all that its child still reads. */
+struct starting {
+	struct prepared prepared;
+	struct launching launching;
+};
+
 /* A child that was started: its tree, our ends of its pipes, its verdict. */
 struct gate_child {
 	struct gate *gate; /* NULL when it is not in the gate's list */
 	struct gate_child *prev, *next;
 	struct launched run;
-	struct proxy proxy; /* of POLICY_NET_PROXY */
+	struct starting *starting;     /* owned; NULL: the start is over */
+	int start_sock;		       /* hung up when it is; owned */
+	const struct err *start_error; /* in .arena; NULL: it went well */
+	struct proxy proxy;	       /* of POLICY_NET_PROXY */
 	struct child_state state;
 	int fd[3]; /* our ends; -1 */
 	bool own_pids;
@@ -276,8 +285,20 @@ static int open_stdio(const struct gate_request *request, int ret_child[3],
 	return 0;
 }
 
-static int start(struct prepared *p, struct gate_child *c, struct err *err)
+/* The start has failed. */
+static int say_failed(struct prepared *p, struct err *err)
 {
+	/* the kept trial may hold no more */
+	p->gate->view_failed = p->own_view && p->launch.stage <= STAGE_SETUP &&
+			       err->kind != ERR_DEADLINE;
+	p->gate->has_started[p->own_view] = false;
+	return err_wrap(err, "%s", p->request->program);
+}
+
+/* Begin the launch. */
+static int start(struct starting *s, struct gate_child *c, struct err *err)
+{
+	struct prepared *p = &s->prepared;
 	struct launch *l = &p->launch;
 	int pipe[3] = {-1, -1, -1};
 	int r = open_stdio(p->request, &l->fd[FD_IN], pipe, c->fd, err);
@@ -294,12 +315,8 @@ static int start(struct prepared *p, struct gate_child *c, struct err *err)
 	if (r == 0 && p->policy.net == POLICY_NET_PROXY &&
 	    proxy_start(&p->policy, &p->arena, l, &c->proxy, err) < 0)
 		r = err_wrap(err, "%s", p->request->program);
-	if (r == 0 && launch_start(l, p->clone_flags, &c->run, err) < 0) {
-		/* the kept trial may hold no more */
-		p->gate->view_failed = p->own_view && l->stage <= STAGE_SETUP &&
-				       err->kind != ERR_DEADLINE;
-		r = err_wrap(err, "%s", p->request->program);
-	}
+	if (r == 0 && launch_begin(l, p->clone_flags, &s->launching, err) < 0)
+		r = say_failed(p, err);
 	for (int i = 0; i < 3; i++)
 		fd_closep(&pipe[i]);
 	return r;
@@ -434,28 +451,17 @@ static void fill_child(struct gate_child *c, struct prepared *p)
 	struct gate *g = p->gate;
 	struct strlist recipes;
 
-	if (c->run.listener < 0)
-		p->facts[GUARANTEE_SYSCALLS].how = arena_printf(
-			&p->arena,
-			"%s; refused calls are not named%s: no listener "
-			"available",
-			p->facts[GUARANTEE_SYSCALLS].how,
-			c->watch.sockets ? ", AF_UNIX is refused" : "");
 	c->info = (struct gate_child_info){
-		.pid = c->run.program,
 		.path = gate_keep_text(g, p->program.file[0].path),
 		.runs = p->direct.says ? gate_keep_text(g, p->direct.says)
 				       : NULL,
 		.cwd = gate_keep_text(g, p->launch.cwd),
-		.facts = gate_keep_facts(g, p->facts),
-		.n_facts = N_GUARANTEES,
 		.sees_memory = p->group_has[CGROUP_MEMORY],
 		.sees_processes = p->group_has[CGROUP_PIDS],
 	};
 	recipes = recipes_say(p);
 	c->info.recipes = arena_strlist(&c->arena, &recipes);
 	c->own_pids = p->own_view;
-	take_diag(c, &c->run.diag);
 	c->private_dir = p->private_dir;
 	p->private_dir = NULL;
 	if (p->hidden_cwd)
@@ -524,44 +530,154 @@ static void say_start(const struct gate *gate, const struct prepared *p)
 				 : "FOLDER");
 }
 
+/* Note what is known only when the start has succeeded. */
+static void note_started(struct gate_child *c, struct prepared *p)
+{
+	struct gate *g = p->gate;
+
+	if (c->run.listener < 0)
+		p->facts[GUARANTEE_SYSCALLS].how = arena_printf(
+			&p->arena,
+			"%s; refused calls are not named%s: no listener "
+			"available",
+			p->facts[GUARANTEE_SYSCALLS].how,
+			c->watch.sockets ? ", AF_UNIX is refused" : "");
+	c->info.pid = c->run.program;
+	c->info.facts = gate_keep_facts(g, p->facts);
+	c->info.n_facts = N_GUARANTEES;
+	take_diag(c, &c->run.diag);
+	say_unrecorded(p, c);
+	g->has_started[p->own_view] = true;
+}
+
+static void free_starting(struct starting *s)
+{
+	prepared_release(&s->prepared);
+	free(s);
+}
+
+/* What was not waited for is waited for now. */
+static void settle(struct gate_child *c)
+{
+	struct starting *s = c->starting;
+	struct err err = ERR_INIT, *kept;
+	int r;
+
+	if (!s)
+		return;
+	c->starting = NULL;
+	c->gate->starting = NULL;
+	r = launch_wait(&s->launching, &err);
+	c->run = s->launching.run;
+	if (r == 0) {
+		note_started(c, &s->prepared);
+	} else {
+		(void)!say_failed(&s->prepared, &err);
+		c->gate->spawned--;
+		kept = ARENA_NEW(&c->arena, struct err);
+		*kept = err;
+		c->start_error = kept;
+	}
+	free_starting(s);
+}
+
+int gate_child_started(struct gate_child *c, struct err *err)
+{
+	settle(c);
+	fd_closep(&c->start_sock);
+	if (!c->start_error)
+		return 0;
+	*err = *c->start_error;
+	return -1;
+}
+
+/*
+ * May others do something while the child starts? Only where the same was well
+ * before in this run, and nothing has to be served meanwhile.
+ */
+static bool may_follow(const struct prepared *p)
+{
+	return p->request->may_follow && p->gate->has_started[p->own_view] &&
+	       p->gate->hang == GATE_HANG_NEVER &&
+	       p->policy.net != POLICY_NET_PROXY &&
+	       (!p->launch.serve || p->launch.exec_cookie);
+}
+
+/* The program may run by now. Until its proxy serves, and when it never does,
+   it has no network: connections wait, or are refused. */
+static int hand_over(struct gate_child *c, struct err *err)
+{
+	int r = 0;
+
+	if (c->proxy.share &&
+	    proxy_hand_over(&c->proxy, c->run.listen, c->run.n_listen, err) < 0)
+		r = err_wrap(err, "%s", c->info.path);
+	launched_close_sockets(&c->run);
+	return r;
+}
+
+/* Start what is prepared; wait for it where that is due. */
+static int start_child(struct starting *s, struct gate_child *c,
+		       struct err *err)
+{
+	struct prepared *p = &s->prepared;
+
+	/* one at a time; it had all the time that preparing this one took */
+	if (p->gate->starting)
+		settle(p->gate->starting);
+	if (start(s, c, err) < 0)
+		return -1;
+	if (may_follow(p)) {
+		c->run = s->launching.run;
+		c->start_sock = s->launching.sock;
+		fill_child(c, p);
+		c->starting = s;
+		c->gate->starting = c;
+		return 0;
+	}
+	if (launch_wait(&s->launching, err) < 0) {
+		launching_release(&s->launching);
+		return say_failed(p, err);
+	}
+	fd_closep(&s->launching.sock);
+	c->run = s->launching.run;
+	fill_child(c, p);
+	note_started(c, p);
+	return 0;
+}
+
 static int spawn(struct gate *gate, const struct gate_request *request,
 		 uint64_t until_ns, struct gate_child **ret_child,
 		 struct err *err)
 {
+	struct starting *s = mem_alloc(sizeof(*s));
+	struct prepared *p = &s->prepared;
 	struct gate_child *c;
-	struct prepared p;
-	int r = prepare_by(gate, request, true, until_ns, &p, err);
+	int r;
 
-	if (r < 0) {
-		prepared_release(&p);
+	if (prepare_by(gate, request, true, until_ns, p, err) < 0) {
+		free_starting(s);
 		return -1;
 	}
-	p.launch.until_ns = until_ns;
-	say_start(gate, &p);
+	p->launch.until_ns = until_ns;
+	say_start(gate, p);
 	c = mem_alloc(sizeof(*c));
 	*c = (struct gate_child){
 		.fd = {-1, -1, -1},
 		.run = LAUNCHED_INIT,
+		.start_sock = -1,
 		.denials = DENIALS_INIT,
 		.proxy = PROXY_INIT,
 		.watch = WATCH_INIT,
 		.sockets = SOCKETS_INIT,
 	};
-	begin_watch(&p, c);
-	r = start(&p, c, err);
-	if (r < 0) {
-		c->ended = true;
-	} else {
-		fill_child(c, &p);
-		say_unrecorded(&p, c);
-	}
-	prepared_release(&p);
-	/* The program may run by now. Until its proxy serves, and when it never
-	   does, it has no network: connections wait, or are refused. */
-	if (r == 0 && c->proxy.share &&
-	    proxy_hand_over(&c->proxy, c->run.listen, c->run.n_listen, err) < 0)
-		r = err_wrap(err, "%s", c->info.path);
-	launched_close_sockets(&c->run);
+	begin_watch(p, c);
+	r = start_child(s, c, err);
+	c->ended = r < 0;
+	if (!c->starting)
+		free_starting(s);
+	if (r == 0)
+		r = hand_over(c, err);
 	if (r < 0) {
 		gate_child_free(c);
 		return -1;
@@ -599,6 +715,7 @@ struct gate_child_fds gate_child_fds(const struct gate_child *c)
 		.err = c->fd[2],
 		.pidfd = c->run.init.pidfd,
 		.notify = c->run.listener,
+		.start = c->start_sock,
 	};
 }
 
@@ -841,6 +958,7 @@ int gate_child_wait(struct gate_child *c, struct gate_verdict *ret)
 	siginfo_t end = {.si_pid = 0};
 	struct rusage usage = {.ru_maxrss = 0};
 
+	settle(c);
 	if (!c->ended) {
 		if (kernel_waitid(c->run.init.pidfd, &end,
 				  WEXITED | WNOHANG | __WALL, &usage) < 0 ||
@@ -872,6 +990,8 @@ static void end_child(struct gate_child *c)
 {
 	struct gate_verdict ignored;
 
+	settle(c);
+	fd_closep(&c->start_sock);
 	if (c->gate) {
 		*(c->prev ? &c->prev->next : &c->gate->children) = c->next;
 		if (c->next)

@@ -209,6 +209,12 @@ struct gate_request {
 	/* `exec`: where stdout or stderr is a file of the caller's, no size of
 	   files is the default, since it would cut that one short. */
 	bool output_may_be_large;
+	/*
+	 * gate_spawn() may return before the program is executed, so that the
+	 * caller works on beside: see gate_child_fds.start. The request is
+	 * then borrowed until gate_child_started() has told.
+	 */
+	bool may_follow;
 };
 
 enum { GATE_PIPE = -1, GATE_AS_OUT = -2 };
@@ -282,9 +288,19 @@ struct gate_child_fds {
 	int in, out, err; /* our ends; -1 where passed through or closed */
 	int pidfd;	  /* readable when the whole tree has ended */
 	int notify;	  /* readable when a refused call waits; -1 if none */
+	/* Hung up when gate_child_started() need not wait; .notify is there
+	   only after that. -1: the program is executed. */
+	int start;
 };
 
 struct gate_child_fds gate_child_fds(const struct gate_child *c) MUST_USE;
+/*
+ * Wait until the program is executed, or has failed; closes .start. Called once
+ * where that is there, within gate_request.start_ms.
+ *
+ * errors  as gate_spawn(); the child is to be freed
+ */
+int gate_child_started(struct gate_child *c, struct err *err) MUST_USE;
 /* Close our end of stdin, stdout or stderr (0, 1, 2); harmless twice. */
 void gate_child_close(struct gate_child *c, int which);
 /*

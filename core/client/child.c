@@ -10,6 +10,8 @@
 /* One turn reads at most this much, so that others have theirs. */
 #define TURN_BYTES (1024 * 1024)
 #define CHUNK_BYTES (64 * 1024)
+/* A start takes no longer: gate_request.start_ms. */
+#define START_MS 20000
 /* A line of stderr that is shown; a longer one is shown in pieces. */
 #define LINE_BYTES 4096
 
@@ -35,7 +37,7 @@ void child_init(struct child *c, const struct child_options *options)
 
 struct gate_child_fds child_fds(const struct child *c)
 {
-	const struct gate_child_fds none = {-1, -1, -1, -1, -1};
+	const struct gate_child_fds none = {-1, -1, -1, -1, -1, -1};
 
 	return c->gate ? gate_child_fds(c->gate) : none;
 }
@@ -148,16 +150,93 @@ static void unwatch_all(struct child *c)
 	loop_unwatch(c->o.loop, &c->err_watch);
 	loop_unwatch(c->o.loop, &c->pid_watch);
 	loop_unwatch(c->o.loop, &c->notify_watch);
+	loop_unwatch(c->o.loop, &c->start_watch);
 	loop_timer_clear(c->o.loop, &c->grace);
 	loop_timer_clear(c->o.loop, &c->due);
 }
+
+/* ---- refused calls ---- */
+
+static void set_due(struct child *c)
+{
+	unsigned ms = gate_child_due_ms(c->gate);
+
+	if (ms)
+		loop_timer_set(c->o.loop, &c->due,
+			       loop_now(c->o.loop) + ms * NS_PER_MS);
+}
+
+static void on_notify(void *arg, uint32_t events)
+{
+	struct child *c = arg;
+
+	if (events & EPOLLIN) {
+		gate_child_serve(c->gate);
+		set_due(c);
+	}
+	/* a number that is closed may soon be that of another file */
+	if (!(events & EPOLLIN) || gate_child_fds(c->gate).notify < 0)
+		loop_unwatch(c->o.loop, &c->notify_watch);
+}
+
+/* ---- the start, where it was not waited for ---- */
+
+static int watch_calls(struct child *c, struct err *err)
+{
+	int notify = gate_child_fds(c->gate).notify;
+
+	c->pid = gate_child_info(c->gate)->pid;
+	set_due(c);
+	return notify < 0 ? 0
+			  : loop_watch(c->o.loop, &c->notify_watch, notify,
+				       EPOLLIN, on_notify, c, err);
+}
+
+/* False: the program was not executed, and the owner has been told. */
+static bool end_start(struct child *c)
+{
+	struct err err = ERR_INIT;
+
+	if (!child_is_starting(c))
+		return true;
+	loop_unwatch(c->o.loop, &c->start_watch);
+	loop_timer_clear(c->o.loop, &c->due);
+	if (gate_child_started(c->gate, &err) == 0 &&
+	    watch_calls(c, &err) == 0) {
+		c->o.handler->started(c->o.arg, NULL);
+		return true;
+	}
+	unwatch_all(c);
+	set_phase(c, CHILD_NONE);
+	c->o.handler->started(c->o.arg, &err);
+	return false;
+}
+
+static void on_start(void *arg, UNUSED uint32_t events)
+{
+	(void)end_start(arg);
+}
+
+static void on_due(void *arg)
+{
+	struct child *c = arg;
+
+	if (child_is_starting(c)) {
+		(void)end_start(c);
+		return;
+	}
+	gate_child_serve(c->gate);
+	set_due(c);
+}
+
+/* ---- the end of the tree ---- */
 
 static void on_tree_ended(void *arg, UNUSED uint32_t events)
 {
 	AUTO(buf_release) struct buf rest = BUF_INIT(BUF_UNBOUNDED);
 	struct child *c = arg;
 
-	if (gate_child_wait(c->gate, &c->verdict) != 0)
+	if (!end_start(c) || gate_child_wait(c->gate, &c->verdict) != 0)
 		return;
 	c->o.handler->drain(c->o.arg);
 	drain_stderr(c, SIZE_MAX);
@@ -191,37 +270,7 @@ void child_release(struct child *c)
 
 /* ---- the begin ---- */
 
-static void set_due(struct child *c)
-{
-	unsigned ms = gate_child_due_ms(c->gate);
-
-	if (ms)
-		loop_timer_set(c->o.loop, &c->due,
-			       loop_now(c->o.loop) + ms * NS_PER_MS);
-}
-
-static void on_due(void *arg)
-{
-	struct child *c = arg;
-
-	gate_child_serve(c->gate);
-	set_due(c);
-}
-
-static void on_notify(void *arg, uint32_t events)
-{
-	struct child *c = arg;
-
-	if (events & EPOLLIN) {
-		gate_child_serve(c->gate);
-		set_due(c);
-	}
-	/* a number that is closed may soon be that of another file */
-	if (!(events & EPOLLIN) || gate_child_fds(c->gate).notify < 0)
-		loop_unwatch(c->o.loop, &c->notify_watch);
-}
-
-static int watch_all(struct child *c, struct err *err)
+static int watch_all(struct child *c, uint64_t start_ms, struct err *err)
 {
 	struct gate_child_fds fds = gate_child_fds(c->gate);
 	struct loop *l = c->o.loop;
@@ -231,10 +280,12 @@ static int watch_all(struct child *c, struct err *err)
 	    (fds.err >= 0 && loop_watch(l, &c->err_watch, fds.err, EPOLLIN,
 					on_stderr, c, err) < 0))
 		return -1;
-	set_due(c);
-	return fds.notify < 0 ? 0
-			      : loop_watch(l, &c->notify_watch, fds.notify,
-					   EPOLLIN, on_notify, c, err);
+	if (fds.start < 0)
+		return watch_calls(c, err);
+	if (!start_ms || start_ms > START_MS)
+		start_ms = START_MS;
+	loop_timer_set(l, &c->due, loop_now(l) + start_ms * NS_PER_MS);
+	return loop_watch(l, &c->start_watch, fds.start, 0, on_start, c, err);
 }
 
 int child_start(struct child *c, struct gate *gate,
@@ -246,14 +297,13 @@ int child_start(struct child *c, struct gate *gate,
 	c->due = (struct loop_timer){.fire = on_due, .arg = c};
 	if (gate_spawn(gate, request, &c->gate, err) < 0)
 		return -1;
-	if (watch_all(c, err) < 0) {
+	if (watch_all(c, request->start_ms, err) < 0) {
 		unwatch_all(c);
 		gate_child_free(c->gate);
 		c->gate = NULL;
 		return -1;
 	}
 	c->program = mem_strdup(gate_child_info(c->gate)->path);
-	c->pid = gate_child_info(c->gate)->pid;
 	set_phase(c, CHILD_RUNNING);
 	return 0;
 }

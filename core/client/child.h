@@ -41,6 +41,10 @@ enum child_phase {
 
 /* Called from the loop. */
 struct child_handler {
+	/* The program was executed; or it was not, and why: then nothing else
+	   comes. Only where child_start() did not wait: child_is_starting().
+	   May be NULL where gate_request.may_follow is not set. */
+	void (*started)(void *arg, const struct err *why_not);
 	/* SIGTERM is next: write while there is room. May be NULL. */
 	void (*last_words)(void *arg);
 	/* No process writes any more: read stdout to its end. */
@@ -65,7 +69,9 @@ struct child {
 	enum child_phase phase;
 	struct gate_child *gate; /* owned; NULL before and after */
 	struct loop_watch err_watch, pid_watch, notify_watch;
-	struct loop_timer due; /* calls that wait for somebody else */
+	struct loop_watch start_watch; /* until it is known how it started */
+	struct loop_timer due;	       /* the start is, or calls that wait for
+					  somebody else */
 	struct loop_timer grace;
 	struct tail err_tail; /* already scrubbed */
 	struct scrub_stream err_scrub;
@@ -106,6 +112,11 @@ void child_end(struct child *c, enum child_phase how);
 MUST_USE static inline bool child_is_live(const struct child *c)
 {
 	return c->phase != CHILD_NONE && c->phase != CHILD_ENDED;
+}
+/* Is it not known yet whether the program was executed? */
+MUST_USE static inline bool child_is_starting(const struct child *c)
+{
+	return c->gate && child_fds(c).start >= 0;
 }
 /* The end of its stderr; borrowed. */
 struct str child_stderr(const struct child *c) MUST_USE;

@@ -72,6 +72,7 @@ struct client {
 
 	/* the link */
 	struct child child;	     /* never started for a remote server */
+	struct err *start_error;     /* owned; NULL: none is known */
 	struct transport *transport; /* owned; NULL where nothing runs */
 	struct session *session;     /* owned; NULL before the first start */
 	struct loop_watch in, out;   /* of the transport */
@@ -1133,6 +1134,22 @@ static void on_deadline(void *arg)
 	pump(c);
 }
 
+static void on_child_started(void *arg, const struct err *why_not)
+{
+	const struct client_event e = {.type = CLIENT_STARTED};
+	struct client *c = arg;
+
+	if (!why_not) {
+		tell(c, &e);
+		return;
+	}
+	c->start_error = mem_alloc(sizeof(*c->start_error));
+	*c->start_error = *why_not;
+	c->reason = failure_of_spawn(why_not);
+	buf_adds(&c->sentence, why_not->msg);
+	end_all(c);
+}
+
 static void on_last_words(void *arg)
 {
 	update(arg);
@@ -1161,6 +1178,7 @@ static void on_child_ended(void *arg)
 static void init_child(struct client *c)
 {
 	static const struct child_handler handler = {
+		.started = on_child_started,
 		.last_words = on_last_words,
 		.drain = on_drain,
 		.ended = on_child_ended,
@@ -1328,6 +1346,7 @@ void client_free(struct client *c)
 	for (size_t i = 0; i < c->n_calls; i++)
 		release_call(&c->call[i]);
 	free(c->call);
+	free(c->start_error);
 	buf_release(&c->sentence);
 	buf_release(&c->details);
 	free(c);
@@ -1537,6 +1556,16 @@ bool client_is_ready(const struct client *c)
 {
 	return c->is_open && c->session &&
 	       session_state(c->session) == SESSION_READY;
+}
+
+bool client_is_starting(const struct client *c)
+{
+	return child_is_starting(&c->child);
+}
+
+const struct err *client_start_error(const struct client *c)
+{
+	return c->start_error;
 }
 
 bool client_is_open(const struct client *c)

@@ -59,6 +59,7 @@ struct client_context {
 };
 
 #define CLIENT_EVENTS(X)                                                  \
+	X(CLIENT_STARTED, "started")   /* client_is_starting() no more */ \
 	X(CLIENT_READY, "ready")       /* the handshake is done */        \
 	X(CLIENT_RESULT, "result")     /* of a call: of->result */        \
 	X(CLIENT_ERROR, "error")       /* of->code, message, data */      \
@@ -159,6 +160,13 @@ void client_free(struct client *c);
  *	   report. Nothing runs then, and no event comes.
  */
 int client_start(struct client *c, struct err *err) MUST_USE;
+/*
+ * With gate_request.may_follow: is it not known yet whether the program was
+ * executed? STARTED or ENDED tells; calls may be made.
+ */
+bool client_is_starting(const struct client *c) MUST_USE;
+/* In ENDED: why the program was not executed; NULL: it was. */
+const struct err *client_start_error(const struct client *c) MUST_USE;
 
 /* ---- requests ---- */
 

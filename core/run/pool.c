@@ -227,6 +227,8 @@ static struct pool_server *server_for(struct pool *p, const struct pool_user *u)
 	s->timer = (struct loop_timer){.fire = on_timer, .arg = s};
 	s->doubt.late = (struct loop_timer){.fire = on_late, .arg = s};
 	s->request = u->plan->request;
+	/* other servers are prepared meanwhile */
+	s->request.may_follow = true;
 	env_add_lines(&s->env, u->env);
 	s->request.env = env_lines(&s->env);
 	if (prepare_server(s, u->plan, &err) < 0)
@@ -348,6 +350,20 @@ static void answer(struct pool_server *s, const struct client_event *e)
 		log_debug("%s asked %s", server_text(s), buf_cstr(&says));
 }
 
+static void open_waiting(struct pool_server *s);
+static void refuse(struct pool_server *s, const struct err *err);
+
+/* As where client_start() fails. */
+static void on_start_failed(struct pool_server *s)
+{
+	struct pool_user *last = s->last;
+
+	s->last = NULL;
+	refuse(s, client_start_error(s->client));
+	if (last)
+		last->handler->closed(last, s->client);
+}
+
 static void on_event(void *arg, const struct client_event *e)
 {
 	struct pool_server *s = arg;
@@ -356,10 +372,15 @@ static void on_event(void *arg, const struct client_event *e)
 		answer(s, e);
 	if (e->type == CLIENT_ASK_GONE)
 		sampler_forget(s->sampler, e->of->ask);
+	if (e->type == CLIENT_STARTED)
+		open_waiting(s);
 	if (e->type != CLIENT_ENDED)
 		return;
 	sampler_stop(s->sampler);
-	on_server_ended(s);
+	if (!s->starter && client_start_error(s->client))
+		on_start_failed(s);
+	else
+		on_server_ended(s);
 	loop_timer_set(s->pool->o.client.loop, &s->timer,
 		       loop_now(s->pool->o.client.loop));
 }
@@ -413,8 +434,13 @@ static void open_for(struct pool_user *u)
 	struct pool_server *s = u->server;
 
 	u->client = s->client;
+	if (!s->starter) {
+		s->starter = u;
+		u->afresh = s->afresh;
+		s->afresh = NULL;
+	}
 	if (s->starter != u)
-		u->session_of = s->starter ? s->starter->name : NULL;
+		u->session_of = s->starter->name;
 	u->handler->opened(u);
 }
 
@@ -463,10 +489,8 @@ static void start_if_due(struct pool_server *s)
 		refuse(s, &err);
 		return;
 	}
-	s->starter = u;
-	u->afresh = s->afresh;
-	s->afresh = NULL;
-	open_waiting(s);
+	if (!client_is_starting(s->client))
+		open_waiting(s);
 }
 
 void pool_enter(struct pool *p, struct pool_user *u)
@@ -494,9 +518,9 @@ void pool_enter(struct pool *p, struct pool_user *u)
 		client_look(s->client);
 	if (!s->client)
 		start_if_due(s);
-	else if (client_is_open(s->client))
+	else if (client_is_open(s->client) && !client_is_starting(s->client))
 		open_for(u);
-	/* else it ends, and on_timer() starts another */
+	/* else it ends, and on_timer() starts another; or on_event() tells */
 }
 
 static void end_client(struct client *c, enum pool_end how, uint64_t grace_ms)

@@ -297,13 +297,53 @@ static int work_beside(struct launch *l, struct err *err)
 	return r;
 }
 
-int launch_start(struct launch *l, uint64_t clone_flags, struct launched *ret,
+/* The launch is over, and nothing of it is used any more. */
+static void settle(struct launching *g)
+{
+	receive_messages(g->sock, g->l->asks_sockets, &g->run);
+	table_end(g->l, &g->table);
+	/* a change of identity in the shared memory has cleared it; leak
+	   checkers need it */
+	prctl(PR_SET_DUMPABLE, g->l->keep_dumpable && g->was_dumpable);
+}
+
+static int begin(struct launching *g, uint64_t clone_flags, struct err *err)
+{
+	struct launch *l = g->l;
+
+	/* As an ordinary user the child maps its own ids through /proc, which
+	   belongs to root while the memory that it shares with us is not
+	   dumpable. */
+	if (l->uid_map && !g->was_dumpable)
+		prctl(PR_SET_DUMPABLE, 1);
+	if (table_share(l, &g->table))
+		clone_flags |= CLONE_FILES;
+	if (process_share(init_main, l, clone_flags, &g->run.init) < 0) {
+		/* the flag of the table is no namespace */
+		(void)!explain_clone(clone_flags & ~(uint64_t)CLONE_FILES, err);
+		if (!g->table.is_shared)
+			close(l->fd[FD_SOCK]);
+		return -1;
+	}
+	/* the child reads its number from the launch at this moment */
+	if (!g->table.is_shared)
+		close(l->fd[FD_SOCK]);
+	g->is_late = table_wait(l, &g->table, &g->run.init) < 0;
+	if (g->is_late)
+		return is_late(err);
+	g->is_late = work_beside(l, err) < 0;
+	return g->is_late ? -1 : 0;
+}
+
+int launch_begin(struct launch *l, uint64_t clone_flags, struct launching *ret,
 		 struct err *err)
 {
-	struct launched d = LAUNCHED_INIT;
-	int dumpable = prctl(PR_GET_DUMPABLE), r = 0, sock = -1;
-	struct table table;
-	bool is_over = false;
+	struct launching g = {
+		.l = l,
+		.run = LAUNCHED_INIT,
+		.was_dumpable = prctl(PR_GET_DUMPABLE),
+		.sock = -1,
+	};
 
 	process_reap();
 #ifdef MATINS_ASAN
@@ -316,44 +356,53 @@ int launch_start(struct launch *l, uint64_t clone_flags, struct launched *ret,
 	l->program_stack = process_exec_stack();
 	if (!l->program_stack)
 		return err_sys(err, errno, "stack of the child");
-	if (open_sockets(l, &sock, err) < 0)
+	if (open_sockets(l, &g.sock, err) < 0)
 		return -1;
-	/* As an ordinary user the child maps its own ids through /proc, which
-	   belongs to root while the memory that it shares with us is not
-	   dumpable. */
-	if (l->uid_map && !dumpable)
-		prctl(PR_SET_DUMPABLE, 1);
-	if (process_share(init_main, l,
-			  clone_flags |
-				  (table_share(l, &table) ? CLONE_FILES : 0),
-			  &d.init) < 0)
-		r = explain_clone(clone_flags, err);
-	/* the child reads its number from the launch at this moment */
-	if (!table.is_shared)
-		close(l->fd[FD_SOCK]);
-	if (r == 0) {
-		r = table_wait(l, &table, &d.init) < 0 ? is_late(err)
-		    : work_beside(l, err) < 0	       ? -1
-					      : wait_for_exec(l, sock, &d, err);
-		is_over = r < 0;
+	if (begin(&g, clone_flags, err) < 0) {
+		settle(&g);
+		launching_release(&g);
+		return -1;
 	}
-	receive_messages(sock, l->asks_sockets, &d);
-	close(sock);
-	table_end(l, &table);
+	*ret = g;
+	return 0;
+}
+
+int launch_wait(struct launching *g, struct err *err)
+{
+	int r = wait_for_exec(g->l, g->sock, &g->run, err);
+
+	g->is_late = r < 0;
+	if (r < 0)
+		kernel_pidfd_signal(g->run.init.pidfd, SIGKILL);
+	settle(g);
+	if (r == 0 && !__atomic_load_n(&g->l->started, __ATOMIC_ACQUIRE))
+		r = explain_stage(g->l, err);
+	return r;
+}
+
+void launching_release(struct launching *g)
+{
+	fd_closep(&g->sock);
 	/* a killed one cannot end before the file system that it waits for
 	   answers */
-	if (is_over)
-		process_abandon(&d.init);
-	/* a change of identity in the shared memory has cleared it; leak
-	   checkers need it */
-	prctl(PR_SET_DUMPABLE, l->keep_dumpable && dumpable);
-	if (r == 0 && !__atomic_load_n(&l->started, __ATOMIC_ACQUIRE))
-		r = explain_stage(l, err);
-	if (r < 0) {
-		launched_release(&d);
+	if (g->is_late)
+		process_abandon(&g->run.init);
+	launched_release(&g->run);
+}
+
+int launch_start(struct launch *l, uint64_t clone_flags, struct launched *ret,
+		 struct err *err)
+{
+	struct launching g;
+
+	if (launch_begin(l, clone_flags, &g, err) < 0)
+		return -1;
+	if (launch_wait(&g, err) < 0) {
+		launching_release(&g);
 		return -1;
 	}
-	*ret = d;
+	fd_closep(&g.sock);
+	*ret = g.run;
 	return 0;
 }
 

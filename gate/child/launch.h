@@ -29,7 +29,42 @@ struct launched {
 		.init = PROCESS_NONE, .listener = -1, .diag = -1, \
 	}
 
+/* Whether a child shares our table of descriptors for a moment; see below. */
+struct table {
+	bool is_shared;
+	int before[N_FDS]; /* launch.fd */
+};
+
+/* A start that has begun: the launch is the child's until launch_wait(). */
+struct launching {
+	struct launch *l; /* borrowed */
+	struct launched run;
+	int sock; /* hung up when the start is over; owned */
+	struct table table;
+	int was_dumpable;
+	bool is_late; /* its end cannot be waited for */
+};
+
 /*
+ * Begin a start. One is waited for before the next begins:
+ * programs have one stack until exec.
+ *
+ * errors  as launch_start(); nothing of it is left then
+ */
+int launch_begin(struct launch *l, uint64_t clone_flags, struct launching *ret,
+		 struct err *err) MUST_USE;
+/*
+ * Wait for the end of the start. After it .run may be moved out, and .sock be
+ * closed.
+ *
+ * errors  as launch_start(); launching_release() it then
+ */
+int launch_wait(struct launching *g, struct err *err) MUST_USE;
+void launching_release(struct launching *g);
+
+/*
+ * Begin, and wait.
+ *
  * clone_flags  namespaces, or 0
  * errors       what failed in the child, in words (ERR_SYS, ERR_PROTECTION);
  *		nothing of it is left then
@@ -75,11 +110,6 @@ bool launch_try_listener(void) MUST_USE;
  * child has. Sharing costs two wake-ups, a copied descriptor about 0.1 µs.
  */
 #define TABLE_MANY 128
-
-struct table {
-	bool is_shared;
-	int before[N_FDS]; /* launch.fd */
-};
 
 /*
  * Nothing is done, and false returned, for a runner with few descriptors and

@@ -82,6 +82,8 @@ struct gate {
 	struct cgroups cgroups;
 	bool swept;		     /* folders of crashed runs are removed */
 	struct gate_child *children; /* not freed yet */
+	struct gate_child *starting; /* the one that is not waited for */
+	bool has_started[2];	     /* the last without a view, with one */
 	struct strlist texts;	     /* of gate_keep_text() */
 	struct gate_facts *facts;    /* of gate_keep_facts() */
 	const struct gate_fact *own_facts; /* of gate_protections(), or NULL */

@@ -108,6 +108,61 @@ json_is "mixed group: each bad one has its reason" \
 json_is "mixed group: the summary" summary "r: 7 ran, 1 skipped, 3 failed"
 nothing_left "mixed group: no process is left" "$T/"
 
+# The kernel refuses a program while others are being started: the same is said
+# as when it is the only one, to each step that wanted it.
+cp "$(type -P true)" broken
+printf '\001' | dd of=broken bs=1 seek=16 conv=notrunc status=none
+broken_step() {
+	cat <<-END
+		[[routines.r.steps]]
+		name = "$1"
+		type = "mcp-client"
+		command = "./broken"
+		tool = "t"
+		parallel = true
+	END
+}
+for isolate in auto off; do
+	{
+		printf '[sandbox]\nisolate = "%s"\n' "$isolate"
+		broken_step alone
+	} >r.toml
+	run_matins run -c r.toml r --json
+	error=$(json_get step_results[0].error)
+	{
+		printf '[sandbox]\nisolate = "%s"\n' "$isolate"
+		peer_step g1 good 'tool = "t"' 'parallel = true'
+		broken_step b1
+		broken_step b2
+		peer_step g2 good 'tool = "t"' 'env = { OWN = "1" }' \
+			'parallel = true'
+		peer_step last good 'tool = "t"' 'env = { OWN = "2" }'
+	} >r.toml
+	run_matins run -c r.toml r --json
+	exit_is "$isolate, not executed: exit status 2" 2
+	like "$isolate, not executed: the error says so" "$error" 'execute'
+	json_is "$isolate, not executed: only those steps fail" \
+		step_results[0].output whole step_results[3].output whole \
+		step_results[4].output whole \
+		step_results[1].state failed step_results[2].state failed \
+		step_results[1].reason transport \
+		step_results[2].reason transport \
+		step_results[1].error "$error" step_results[2].error "$error"
+	nothing_left "$isolate, not executed: no process is left" "$T/"
+done
+
+# What a report says of protections does not depend on the order of starts.
+for i in 1 2 3; do
+	peer_step "s$i" good 'tool = "t"' "env = { OWN = \"$i\" }" \
+		'parallel = true'
+done >r.toml
+run_matins run -c r.toml r --json
+json_get step_results[0].run.enforced >first
+for i in 1 2; do
+	json_get "step_results[$i].run.enforced" >other
+	file_is "start $i after the first: the same protections" other first
+done
+
 # Many at once.
 echo serve | script serve
 for i in $(seq 64); do
