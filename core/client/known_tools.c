@@ -27,7 +27,7 @@ static char *path_of(const char *state_dir, const char *config,
 			 : NULL;
 }
 
-static bool is_plain(struct str name)
+bool known_tools_takes(struct str name)
 {
 	for (size_t i = 0; i < name.n; i++)
 		if (!isalnum((unsigned char)name.p[i]) &&
@@ -56,7 +56,8 @@ void known_tools_keep(const char *state_dir, const char *config,
 	for (size_t i = 0; i < tools->n; i++) {
 		const struct str name = tools->item[i].name;
 
-		if (is_plain(name) && !(scrub && scrub_finds(scrub, name)))
+		if (known_tools_takes(name) &&
+		    !(scrub && scrub_finds(scrub, name)))
 			jw_str(&w, name);
 	}
 	jw_end(&w);
@@ -82,7 +83,8 @@ struct strlist known_tools(const char *state_dir, const char *config,
 	for (struct scan_iter it = scan_over(tools); scan_next(&it);) {
 		AUTO(buf_release) struct buf name = BUF_INIT(NAME_BYTES);
 
-		if (scan_string(it.value, &name) && is_plain(buf_str(&name)))
+		if (scan_string(it.value, &name) &&
+		    known_tools_takes(buf_str(&name)))
 			list_add(&names, arena,
 				 arena_strdup(arena, buf_cstr(&name)));
 	}

@@ -13,10 +13,12 @@
 #include "core/mcp/wire/listing.h"
 #include "core/secret/scrub.h"
 
+/* Can a command line, or advice, hold the name as it is: letters, digits and
+   "_-./:"? */
+bool known_tools_takes(struct str name) MUST_USE;
 /*
- * Keep the names that a command line can hold as they are: letters, digits
- * and "_-./:"; none in which a secret is found. Nothing is written where they
- * are known already.
+ * Keep the names that known_tools_takes(); none in which a secret is found.
+ * Nothing is written where they are known already.
  *
  * state_dir  NULL: nothing is kept
  * config     real path of the file

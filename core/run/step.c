@@ -30,6 +30,7 @@ struct mcp_step {
 	struct str answer;	 /* CallToolResult that breaks a schema */
 	struct judgement judged; /* of it, while the tools are listed again */
 	uint32_t repairs;
+	const char *near; /* nearest tool to one that is not there, or NULL */
 	bool waits;	  /* for the end of the server */
 	struct buf facts; /* "{" and members, of the process, until they are
 			     written; n = 0: not known, or another's */
@@ -336,16 +337,38 @@ static void advise_strict(const struct step_run *s, struct advice_list *list,
 		   "strict = true");
 }
 
-/* The nearest of the tools that a named server listed last; NULL: none. */
+/*
+ * The nearest of the tools that the server listed after the call, or that a
+ * named one listed last; NULL: none.
+ */
 static const char *nearest_tool(const struct step_run *s, struct arena *arena)
 {
 	const struct step *step = s->plan->step;
 	struct strlist names = {NULL, 0};
 
+	if (s->mcp && s->mcp->near)
+		return s->mcp->near;
 	if (step->server)
 		names = known_tools(state_dir_find(arena), s->ctx->config->path,
 				    step->server_name, arena);
 	return str_nearest(str_of(step->tool), names.item, names.n);
+}
+
+/* Do the words of a server miss the tool? */
+static bool misses_tool(const struct step_run *s, struct str said,
+			struct arena *arena)
+{
+	const char *tool = s->plan->step->tool, *words;
+
+	if (s->plan->strict || !tool ||
+	    (s->result.reason != REASON_IS_ERROR &&
+	     s->result.reason != REASON_RPC_ERROR))
+		return false;
+	said = str_first(said, SAID_BYTES);
+	words = arena_strndup(arena, said.p, said.n);
+	return strcasestr(words, "tool") &&
+	       (s->result.reason == REASON_RPC_ERROR || strstr(words, tool)) &&
+	       (strcasestr(words, "not found") || strcasestr(words, "unknown"));
 }
 
 /* Add a piece where the words of a server miss the tool. */
@@ -353,18 +376,9 @@ static void advise_tools(const struct step_run *s, struct str said,
 			 struct advice_list *list, struct arena *arena)
 {
 	const struct step *step = s->plan->step;
-	const char *words, *near;
+	const char *near;
 
-	if (s->plan->strict || !step->tool ||
-	    (s->result.reason != REASON_IS_ERROR &&
-	     s->result.reason != REASON_RPC_ERROR))
-		return;
-	said = str_first(said, SAID_BYTES);
-	words = arena_strndup(arena, said.p, said.n);
-	if (!strcasestr(words, "tool") ||
-	    (s->result.reason != REASON_RPC_ERROR &&
-	     !strstr(words, step->tool)) ||
-	    (!strcasestr(words, "not found") && !strcasestr(words, "unknown")))
+	if (!misses_tool(s, said, arena))
 		return;
 	near = nearest_tool(s, arena);
 	add_advice(list, arena,
@@ -882,6 +896,48 @@ static void mcp_on_progress(struct step_run *s, const struct client_event *e)
 	s->ctx->progress(s->ctx->arg, s, buf_cstr(&note));
 }
 
+/* ---- a call: a tool that is not there ---- */
+
+/* A step that has failed waits so long for the names of the tools. */
+#define NAMES_MS 2000
+
+static void on_names(void *arg, const struct client_listed *l)
+{
+	struct step_run *s = arg;
+	const char *tool = s->plan->step->tool;
+	struct strlist names = {NULL, 0};
+
+	s->mcp->list_ticket = 0;
+	for (size_t i = 0; l->type == CLIENT_RESULT && i < l->list->n; i++) {
+		struct str name = l->list->item[i].name;
+
+		if (known_tools_takes(name) && !str_is(name, tool))
+			list_add(&names, &s->arena,
+				 arena_strndup(&s->arena, name.p, name.n));
+	}
+	s->mcp->near = str_nearest(str_of(tool), names.item, names.n);
+	mcp_leave(s, POOL_CLOSE);
+}
+
+/* Ask for the tools, to name the one that was meant; then the step ends. */
+static bool asks_for_names(struct step_run *s)
+{
+	const struct client_list list = {
+		.kind = LISTING_TOOLS,
+		.done = on_names,
+		.arg = s,
+	};
+	uint64_t until = loop_now(s->ctx->loop) + NAMES_MS * NS_PER_MS;
+
+	if (!has_failed(s) ||
+	    !misses_tool(s, words_of(s, (struct str){NULL, 0}), &s->arena))
+		return false;
+	if (s->budget.due_ns > until)
+		loop_timer_set(s->ctx->loop, &s->budget, until);
+	return client_list(s->mcp->user.client, &list, &s->mcp->list_ticket,
+			   ERR_IGNORED) == 0;
+}
+
 static void mcp_on_event(void *arg, const struct client_event *e)
 {
 	struct step_run *s = arg;
@@ -908,7 +964,8 @@ static void mcp_on_event(void *arg, const struct client_event *e)
 		return;
 	}
 	m->ticket = 0;
-	mcp_leave(s, POOL_CLOSE);
+	if (e->type == CLIENT_FAILED || !asks_for_names(s))
+		mcp_leave(s, POOL_CLOSE);
 }
 
 static void send_call(struct step_run *s)

@@ -480,6 +480,34 @@ json_is "an unknown tool of a command leads to its list" \
 	"tools of this server: matins tools -- $PYTHON server.py 'a b' ''"
 run_matins tools --read . -- "$PYTHON" server.py 'a b' ''
 out_like "the list that it leads to" '^t$'
+tool_server reads.py <<'END'
+text, bad = "Tool " + m["params"]["name"] + " not found", True
+END
+sed -i 's/"name": "t"/"name": sys.argv[1]/' reads.py
+for name in read_text_file 'read\ntext_file'; do
+	step no-tool-near "type = 'mcp-client'
+command = '$PYTHON'
+tool = 'read_text_flie'
+args = ['reads.py', \"$name\"]"
+	# a name with a line in it is not repeated
+	meant=${name##*\\n*}
+	json_is "a misspelt tool of a command: the nearest, if it can be written" \
+		step_results[0].advice[0].text \
+		"~^${meant:+did you mean $meant[?] }tools of this server: matins tools -- "
+done
+for says in 'sys.exit()' 'print("{")' 'continue'; do
+	sed "s/if m..method.. == .tools.list.:/&\n        $says/" \
+		reads.py >dies.py
+	step no-tool-dies "type = 'mcp-client'
+command = '$PYTHON'
+tool = 'u'
+timeout = 30
+args = ['dies.py', 't']"
+	json_is "a server that does not list its tools ($says): the words of the tool stay" \
+		step_results[0].state tool_error \
+		step_results[0].output 'Tool u not found' \
+		step_results[0].advice[0].text '~^tools of this server: '
+done
 step own-code "$tool
 args = ['dist/server.py']
 params = { say = \"EROFS: read-only file system, open '$T/dist/cache'\" }
