@@ -9,6 +9,7 @@
 
 #include "gate/path/npm_prefix.h"
 #include "gate/policy/package.h"
+#include "gate/policy/semver.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

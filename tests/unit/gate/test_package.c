@@ -17,6 +17,7 @@
 
 #include "gate/path/npm_prefix.h"
 #include "gate/policy/package.h"
+#include "gate/policy/semver.h"
 #include "tests/unit/values.h"
 
 static int do_kind(struct value_row *r)
