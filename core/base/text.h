@@ -21,7 +21,7 @@
 #include "core/base/err.h"
 #include "core/base/str.h"
 
-/* Letters of ASCII. */
+/* Letters and digits of ASCII. */
 MUST_USE static inline bool text_is_alpha(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -30,6 +30,11 @@ MUST_USE static inline bool text_is_alpha(char c)
 MUST_USE static inline bool text_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
+}
+
+MUST_USE static inline bool text_is_alnum(char c)
+{
+	return text_is_alpha(c) || text_is_digit(c);
 }
 
 /* Value of a hexadecimal digit, 0 to 15; -1: another character. */

@@ -26,8 +26,8 @@ static size_t scheme_len(struct str s)
 
 	if (!s.n || !text_is_alpha(s.p[0]))
 		return 0;
-	while (n < s.n && (text_is_alpha(s.p[n]) || text_is_digit(s.p[n]) ||
-			   (s.p[n] && strchr("+-.", s.p[n]))))
+	while (n < s.n &&
+	       (text_is_alnum(s.p[n]) || (s.p[n] && strchr("+-.", s.p[n]))))
 		n++;
 	return n < s.n && s.p[n] == ':' ? n : 0;
 }
@@ -435,8 +435,7 @@ static void form_encode(struct str text, struct buf *out)
 	for (size_t i = 0; i < text.n; i++) {
 		char c = text.p[i];
 
-		if (text_is_alpha(c) || text_is_digit(c) ||
-		    (c && strchr("-._~", c)))
+		if (text_is_alnum(c) || (c && strchr("-._~", c)))
 			buf_addc(out, c);
 		else if (c == ' ')
 			buf_addc(out, '+');

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/log.h"
+#include "core/base/text.h"
 
 /* Lines end in a newline alone, and all of it is UTF-8. */
 static void add_clean(struct buf *out, struct str s)
@@ -55,8 +56,7 @@ void escape_lines(struct buf *out, const char *before, struct str s)
 
 static bool is_word(char c)
 {
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-	       (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
+	return text_is_alnum(c) || (unsigned char)c >= 0x80;
 }
 
 /* Would this byte mean something to Markdown at its place? */

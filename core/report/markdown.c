@@ -88,8 +88,8 @@ static bool take_code(struct span *p)
 
 static bool is_word_at(struct str s, size_t at)
 {
-	return at < s.n && (text_is_alpha(s.p[at]) || text_is_digit(s.p[at]) ||
-			    (unsigned char)s.p[at] >= 0x80);
+	return at < s.n &&
+	       (text_is_alnum(s.p[at]) || (unsigned char)s.p[at] >= 0x80);
 }
 
 static bool is_space_at(struct str s, size_t at)

@@ -110,8 +110,7 @@ static bool is_clean(struct str s, const char *also)
 	for (size_t i = 0; i < s.n; i++) {
 		char c = s.p[i];
 
-		if (text_is_alpha(c) || text_is_digit(c) ||
-		    (c && strchr("-._~!$&'()*+,;=", c)) ||
+		if (text_is_alnum(c) || (c && strchr("-._~!$&'()*+,;=", c)) ||
 		    (c && strchr(also, c)))
 			continue;
 		if (uri_percent(str_skip(s, i)) < 0)

@@ -45,11 +45,6 @@ static const struct {
 
 /* ---- names ---- */
 
-static bool is_alnum(char c)
-{
-	return text_is_alpha(c) || text_is_digit(c);
-}
-
 static bool is_upper(char c)
 {
 	return c >= 'A' && c <= 'Z';
@@ -61,9 +56,9 @@ static struct str next_word(struct str *rest)
 	struct str s = *rest;
 	size_t n = 0;
 
-	while (s.n && !is_alnum(s.p[0]))
+	while (s.n && !text_is_alnum(s.p[0]))
 		s = str_skip(s, 1);
-	while (n < s.n && is_alnum(s.p[n]) &&
+	while (n < s.n && text_is_alnum(s.p[n]) &&
 	       !(n && is_upper(s.p[n]) && !is_upper(s.p[n - 1])))
 		n++;
 	*rest = str_skip(s, n);
@@ -132,7 +127,7 @@ static bool name_is_secret(struct str name, struct str value)
 
 static bool is_token_char(char c)
 {
-	return is_alnum(c) || c == '_' || c == '-';
+	return text_is_alnum(c) || c == '_' || c == '-';
 }
 
 static size_t token_length(struct str s)
@@ -185,7 +180,7 @@ static struct str key_at(struct str s)
 		return (struct str){NULL, 0};
 	s = str_skip(s, strlen(KEY_BEGIN));
 	while (n < s.n &&
-	       (is_alnum(s.p[n]) || (s.p[n] && strchr("+/=\r\n", s.p[n]))))
+	       (text_is_alnum(s.p[n]) || (s.p[n] && strchr("+/=\r\n", s.p[n]))))
 		n++;
 	return (struct str){s.p, n};
 }

@@ -180,8 +180,7 @@ static enum verdict read_entity(struct str text, struct scrub_unit *u)
 	};
 	size_t n = text.n > 1 && text.p[1] == '#' ? 2 : 1;
 
-	while (n < text.n &&
-	       (text_is_alpha(text.p[n]) || text_is_digit(text.p[n])))
+	while (n < text.n && (text_is_alnum(text.p[n])))
 		n++;
 	if (n >= SCRUB_ESCAPE_CHARS)
 		return NO_ESCAPE;
@@ -326,7 +325,7 @@ static bool may_be_in_escape(char lead, char c)
 	if (c == lead || text_hex_digit(c) >= 0)
 		return true;
 	if (lead == '&')
-		return c == '#' || text_is_alpha(c) || text_is_digit(c);
+		return c == '#' || text_is_alnum(c);
 	return c == '\\' || c == '%' || c == 'u' || c == 'x';
 }
 

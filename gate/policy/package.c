@@ -18,15 +18,9 @@
 /* Letters, digits and . _ - ~, beginning with neither of . _ - */
 static bool is_name(struct str s)
 {
-	for (size_t i = 0; i < s.n; i++) {
-		char c = s.p[i];
-		bool is_alnum = (c >= '0' && c <= '9') ||
-				(c >= 'a' && c <= 'z') ||
-				(c >= 'A' && c <= 'Z');
-
-		if (!is_alnum && (!i || !strchr("._-~", c)))
+	for (size_t i = 0; i < s.n; i++)
+		if (!text_is_alnum(s.p[i]) && (!i || !strchr("._-~", s.p[i])))
 			return false;
-	}
 	return s.n && s.n <= NAME_BYTES && !str_is(s, "node_modules");
 }
 

@@ -24,8 +24,7 @@ struct version {
 
 static bool is_word(char c)
 {
-	return text_is_digit(c) || (c >= 'a' && c <= 'z') ||
-	       (c >= 'A' && c <= 'Z') || c == '-';
+	return text_is_alnum(c) || c == '-';
 }
 
 static bool is_space(char c)

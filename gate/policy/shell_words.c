@@ -266,8 +266,7 @@ static bool is_assignment(const char *word)
 {
 	size_t n = 0;
 
-	while (text_is_alpha(word[n]) || text_is_digit(word[n]) ||
-	       word[n] == '_')
+	while (text_is_alnum(word[n]) || word[n] == '_')
 		n++;
 	if (!n || text_is_digit(word[0]))
 		return false;

@@ -45,11 +45,6 @@ static int wrong(struct str text, const char *at, const char *what,
 		       (size_t)(at - text.p) + 1, what);
 }
 
-static bool is_alnum(char c)
-{
-	return text_is_alpha(c) || text_is_digit(c);
-}
-
 static bool is_triplet(struct str s, size_t i)
 {
 	return uri_percent(str_skip(s, i)) >= 0;
@@ -67,7 +62,7 @@ static bool is_name(struct str name)
 		dot = c == '.';
 		if (is_triplet(name, i))
 			i += 2;
-		else if (!is_alnum(c) && c != '_' && c != '.')
+		else if (!text_is_alnum(c) && c != '_' && c != '.')
 			return false;
 	}
 	return name.n && !dot;
@@ -172,7 +167,7 @@ static void add_encoded(struct buf *out, struct str s, bool reserved)
 	for (size_t i = 0; i < s.n; i++) {
 		char c = s.p[i];
 
-		if (is_alnum(c) || (c && strchr("-._~", c)) ||
+		if (text_is_alnum(c) || (c && strchr("-._~", c)) ||
 		    (reserved && ((c && strchr(":/?#[]@!$&'()*+,;=", c)) ||
 				  is_triplet(s, i))))
 			buf_addc(out, c);
