@@ -16,6 +16,7 @@
 #include "core/base/clock.h"
 #include "core/base/jw.h"
 #include "core/base/mem.h"
+#include "core/base/proc.h"
 #include "core/base/scan.h"
 #include "core/base/sha256.h"
 #include "core/base/state_dir.h"
@@ -328,26 +329,6 @@ int ledger_sync(struct ledger *l, struct err *err)
 
 /* ---- processes ---- */
 
-static uint64_t process_start(int64_t pid)
-{
-	AUTO(mem_freep)
-	char *path = mem_printf("/proc/%lld/stat", (long long)pid);
-	AUTO(buf_release) struct buf text = BUF_INIT(4096);
-	struct str rest, field = {NULL, 0};
-	uint64_t start;
-	const char *p;
-
-	if (fd_read_file(path, &text, ERR_IGNORED) < 0)
-		return 0;
-	p = strrchr(buf_cstr(&text), ')');
-	if (!p || p[1] != ' ' || p[2] == 'Z' || p[2] == 'X')
-		return 0;
-	rest = str_of(p + 2);
-	for (int i = 3; i <= 22; i++)
-		field = str_cut(&rest, ' ');
-	return str_uint64(field, &start) ? start : 0;
-}
-
 /* Append the id of this boot; nothing where there is no /proc. */
 static void add_boot_id(struct buf *out)
 {
@@ -393,7 +374,7 @@ int ledger_start(struct ledger *l, const struct ledger_routine *which,
 	common_fields(&w, "started", ++generation, which, wall_ns);
 	jw_kv_int(&w, "pid", getpid());
 	jw_key(&w, "pid_start");
-	jw_uint(&w, process_start(getpid()));
+	jw_uint(&w, proc_start_time(getpid()));
 	jw_kv_str(&w, "boot", buf_str(&boot));
 	jw_end(&w);
 	if (append_last(l, &line, err) < 0)
@@ -532,7 +513,7 @@ static bool is_alive(struct str started, struct str boot)
 	    !scan_get(started, "pid_start", &value) ||
 	    !str_uint64(value, &start))
 		return false;
-	return start && process_start(pid) == start;
+	return start && proc_start_time(pid) == start;
 }
 
 /* A run, and its `started` line while nothing says how it ended. */

@@ -13,6 +13,7 @@
 #include "core/base/fd.h"
 #include "core/base/kernel.h"
 #include "core/base/mem.h"
+#include "core/base/proc.h"
 #include "gate/path/mounts.h"
 
 #define PREFIX "matins-"
@@ -215,30 +216,9 @@ static const char *next_group(DIR **dir, const char *skip,
 	return NULL;
 }
 
-/* Field 22 of stat, clock ticks since boot; 0 when the process does not exist.
- */
-static uint64_t start_time(pid_t pid)
-{
-	char folder[32], text[FILE_BYTES];
-	struct str rest, field;
-	const char *end;
-	uint64_t ticks;
-
-	snprintf(folder, sizeof(folder), "/proc/%d", pid);
-	rest = read_file(AT_FDCWD, folder, "stat", text);
-	end = strrchr(text, ')');
-	if (!rest.n || !end)
-		return 0;
-	rest = str_of(end + 1);
-	/* the end of field 2 comes first */
-	for (int i = 2; i <= 22; i++)
-		field = str_cut(&rest, ' ');
-	return str_uint64(field, &ticks) ? ticks : 0;
-}
-
 static bool is_alive(const struct group_name *name)
 {
-	return start_time((pid_t)name->pid) == name->start;
+	return proc_start_time((pid_t)name->pid) == name->start;
 }
 
 /* The first one, which carries the lock, is the last to go. */
@@ -422,8 +402,9 @@ static void open_trees(struct cgroups *pool, const struct cgroup_places *at)
 	static unsigned opened;
 
 	snprintf(pool->name, sizeof(pool->name), PREFIX "%d-%" PRIu64 "-%u",
-		 getpid(), start_time(getpid()), opened++);
-	if (at->unified && at->unified_top) {
+		 getpid(), proc_start_time(getpid()), opened++);
+	/* a controller is in one hierarchy alone */
+	if (at->unified && at->unified_top && !(at->memory && at->pids)) {
 		pool->is_unified = open_v2(pool, at);
 		if (!pool->is_unified)
 			note_why(pool, at->unified,

@@ -1,0 +1,20 @@
+/*
+ * Processes of this machine as /proc shows them.
+ */
+#ifndef CORE_BASE_PROC_H
+#define CORE_BASE_PROC_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/base/attr.h"
+
+/*
+ * When a process was started, in clock ticks since boot: with it a number that
+ * was used again is told apart. 0: there is none, or it has ended and was not
+ * reaped. Our own is looked up once.
+ * source  proc_pid_stat(5), field 22
+ */
+uint64_t proc_start_time(pid_t pid) MUST_USE;
+
+#endif
