@@ -5,6 +5,7 @@
 #include "core/base/mem.h"
 #include "gate/policy/allow.h"
 #include "gate/policy/endpoint.h"
+#include "gate/prepare/own_paths.h"
 #include "gate/prepare/state.h"
 #include "gate/prepare/prepare.h"
 #include "gate/prepare/prepare_recipes.h"
@@ -94,7 +95,7 @@ static void copy_view(const struct prepared *p, struct arena *arena,
 		const char *path = p->view.protect[i].path;
 
 		if (grants_cover(&p->grants, path, writes) &&
-		    (p->own_view || list_has(&p->gate->config.protect, path)))
+		    (p->own_view || list_has(own_paths_protect(p->gate), path)))
 			add(&to->protect, arena, path);
 	}
 }

@@ -12,6 +12,7 @@
 #include "gate/path/mounts.h"
 #include "gate/policy/allow.h"
 #include "gate/policy/recipes.h"
+#include "gate/prepare/own_paths.h"
 #include "gate/prepare/state.h"
 
 /* Folders of programs: a file that can be read in there can be run by
@@ -246,13 +247,15 @@ static int grant_found(struct prepared *p, const char *path, struct walk *found,
 {
 	const struct origin *o = origin_of(what);
 	const char *axis = leash_refuses(p, o, what, found->path);
-	const char *own = place_around(&p->gate->config.protect, found->path);
+	const char *own = NULL;
 
+	if (what & GRANT_WRITES)
+		own = place_around(own_paths_protect(p->gate), found->path);
 	if (axis)
 		return refuse_by_leash(p, o, path, found, axis, err);
 	if (judge_links(p, o, path, found, err) < 0)
 		return -1;
-	if (what & GRANT_WRITES && own)
+	if (own)
 		return err_set(err, ERR_POLICY,
 			       "write: %s belongs to matins itself (%s) and is "
 			       "never writable",

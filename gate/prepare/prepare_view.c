@@ -10,6 +10,7 @@
 #include "core/base/fd.h"
 #include "core/base/place.h"
 #include "gate/policy/allow.h"
+#include "gate/prepare/own_paths.h"
 
 /* ---- split grants ---- */
 
@@ -443,10 +444,13 @@ static bool writes_something(const struct prepared *p)
 /* Refuse links that lead nowhere on the way to our own files. */
 static int check_loose_links(struct prepared *p, struct err *err)
 {
-	const struct strlist *absent = &p->gate->config.absent;
-	const struct strlist *hide = &p->gate->config.hide;
-	size_t n = writes_something(p) ? absent->n + hide->n : 0;
+	const struct strlist *hide = &p->gate->config.hide, *absent;
+	size_t n;
 
+	if (!writes_something(p))
+		return 0;
+	absent = own_paths_absent(p->gate);
+	n = absent->n + hide->n;
 	for (size_t i = 0; i < n; i++) {
 		const char *path = i < absent->n ? absent->item[i]
 						 : hide->item[i - absent->n];
@@ -465,22 +469,21 @@ static int check_loose_links(struct prepared *p, struct err *err)
 
 static int prepare_protected(struct prepared *p, struct err *err)
 {
-	const struct strlist *protect = &p->gate->config.protect;
-	const struct strlist *absent = &p->gate->config.absent;
-	bool any = false;
+	const struct strlist *protect, *absent;
 
+	if (!writes_something(p))
+		return 0;
 	for (size_t i = 0; i < p->grants.n; i++) {
 		const struct grant *g = &p->grants.grant[i];
 
-		if (!(g->what & GRANT_WRITES))
-			continue;
-		any = true;
-		if (S_ISDIR(g->st.st_mode))
+		if (g->what & GRANT_WRITES && S_ISDIR(g->st.st_mode))
 			add_table(p, g->path);
 	}
-	for (size_t i = 0; any && i < protect->n; i++)
+	protect = own_paths_protect(p->gate);
+	absent = own_paths_absent(p->gate);
+	for (size_t i = 0; i < protect->n; i++)
 		protect_path(p, protect->item[i]);
-	for (size_t i = 0; any && i < absent->n; i++)
+	for (size_t i = 0; i < absent->n; i++)
 		if (add_absent(p, absent->item[i], err) < 0)
 			return -1;
 	return 0;
@@ -494,7 +497,7 @@ static int split_protected(struct prepared *p, struct err *err)
 		struct grant g = p->grants.grant[i];
 
 		if (!(g.what & GRANT_WRITES) ||
-		    !place_beneath(&p->gate->config.protect, g.path))
+		    !place_beneath(own_paths_protect(p->gate), g.path))
 			continue;
 		p->write_holes = true;
 		p->grants.grant[i].what =

@@ -76,6 +76,7 @@ struct gate {
 	size_t n_idmaps;
 	struct gate_filter *filters; /* owned */
 	struct gate_hash *hashes;    /* in the arena */
+	bool own_is_resolved;	     /* .config.protect and .absent */
 	struct identity self;	     /* our own user; name NULL until asked */
 	struct identity nobody;	     /* default user of children, likewise */
 	struct private_dirs private_dirs;

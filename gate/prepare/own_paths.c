@@ -1,0 +1,106 @@
+#include "gate/prepare/own_paths.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gate/path/resolve.h"
+
+/* Path without links, as far as it exists; many lie in one folder. */
+struct real_path {
+	const struct real_path *next;
+	const char *path, *real; /* "" is "/" */
+	bool is_missing;	 /* leads nowhere */
+};
+
+/* Find or look up the first `n` bytes of an absolute path. */
+static const struct real_path *real_of(struct gate *g,
+				       const struct real_path **known,
+				       const char *path, size_t n)
+{
+	const struct real_path *k;
+	struct real_path *r;
+	const char *slash, *real;
+	bool is_plain;
+	char byte;
+
+	for (k = *known; k; k = k->next)
+		if (strncmp(k->path, path, n) == 0 && !k->path[n])
+			return k;
+	r = ARENA_NEW(&g->arena, struct real_path);
+	r->path = r->real = arena_strndup(&g->arena, path, n);
+	slash = strrchr(r->path, '/');
+	if (slash) {
+		k = real_of(g, known, path, (size_t)(slash - r->path));
+		r->real = arena_printf(&g->arena, "%s%s", k->real, slash);
+		r->is_missing = k->is_missing;
+		is_plain = strcmp(slash, "/") != 0 &&
+			   strcmp(slash, "/.") != 0 &&
+			   strcmp(slash, "/..") != 0;
+		if (!r->is_missing && is_plain &&
+		    readlink(r->real, &byte, 1) < 0) {
+			r->is_missing = errno != EINVAL;
+		} else if (!r->is_missing) {
+			real = resolve_links(r->path, &g->arena);
+			r->is_missing = !real;
+			r->real = real ? real : r->real;
+		}
+	}
+	r->next = *known;
+	*known = r;
+	return r;
+}
+
+/*
+ * Grants have no links in them, so the paths that they are compared with must
+ * have none.
+ *
+ * keep  keep the paths as they are named, too
+ */
+static void resolve_list(struct gate *g, const struct real_path **known,
+			 struct strlist *list, bool keep)
+{
+	struct strlist all = {NULL, 0};
+
+	for (size_t i = 0; i < list->n; i++) {
+		const char *path = list->item[i];
+		const char *real = real_of(g, known, path, strlen(path))->real;
+
+		if (keep)
+			list_add(&all, &g->arena, path);
+		if (!keep || strcmp(real, path) != 0)
+			list_add(&all, &g->arena, real);
+	}
+	*list = all;
+}
+
+void own_paths_resolve(struct gate *g)
+{
+	const struct real_path *known = NULL;
+
+	resolve_list(g, &known, &g->config.hide, false);
+	resolve_list(g, &known, &g->config.written, false);
+}
+
+static void resolve_unwritable(struct gate *g)
+{
+	const struct real_path *known = NULL;
+
+	if (g->own_is_resolved)
+		return;
+	g->own_is_resolved = true;
+	resolve_list(g, &known, &g->config.protect, true);
+	resolve_list(g, &known, &g->config.absent, true);
+}
+
+const struct strlist *own_paths_protect(struct gate *g)
+{
+	resolve_unwritable(g);
+	return &g->config.protect;
+}
+
+const struct strlist *own_paths_absent(struct gate *g)
+{
+	resolve_unwritable(g);
+	return &g->config.absent;
+}

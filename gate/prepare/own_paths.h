@@ -1,0 +1,21 @@
+/*
+ * Paths of matins itself, and of its configuration, without links: what they
+ * are compared with has none.
+ */
+#ifndef GATE_PREPARE_OWN_PATHS_H
+#define GATE_PREPARE_OWN_PATHS_H
+
+#include "gate/prepare/state.h"
+
+/* Resolve .hide and .written of the gate's configuration; once. */
+void own_paths_resolve(struct gate *gate);
+
+/*
+ * Paths that no child may write, as they are named and without links. They are
+ * looked up when first asked for: where nothing can be written, never.
+ */
+const struct strlist *own_paths_protect(struct gate *gate) MUST_USE;
+/* Those of them that must not appear either; likewise. */
+const struct strlist *own_paths_absent(struct gate *gate) MUST_USE;
+
+#endif
