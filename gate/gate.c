@@ -14,6 +14,7 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/place.h"
+#include "core/base/user.h"
 #include "gate/build/seccomp.h"
 #include "gate/child/launch.h"
 #include "gate/policy/endpoint.h"
@@ -1077,7 +1078,7 @@ int gate_new(const struct gate_config *config, struct gate **ret_gate,
 	g->private_dirs = (struct private_dirs)PRIVATE_INIT;
 	g->base = (struct grants)GRANTS_INIT(&g->arena);
 	g->base_fd = g->base_to = -1;
-	g->is_root = geteuid() == 0;
+	g->is_root = user_self() == 0;
 	limits_own(g->limits);
 	g->landlock_abi = landlock_abi();
 	if (grants_open_base(&g->base, BASE_SYSTEM, err) < 0) {

@@ -84,10 +84,14 @@ int fd_write_all(int fd, const void *bytes, size_t n)
 	return 0;
 }
 
+/* Most files are small: memory that is not touched is not asked for. */
+#define READ_FIRST 4096
+#define READ_MOST (64 * 1024)
+
 int fd_read_all(int fd, struct buf *out, struct err *err)
 {
-	for (;;) {
-		size_t want = 64 * 1024, left = out->max - out->n;
+	for (size_t next = READ_FIRST;;) {
+		size_t want = next, left = out->max - out->n;
 		char *room;
 		ssize_t r;
 
@@ -114,6 +118,8 @@ int fd_read_all(int fd, struct buf *out, struct err *err)
 			return err_sys(err, errno, "read");
 		if (r == 0)
 			return 0;
+		if ((size_t)r == next && next < READ_MOST)
+			next *= 2;
 		out->n += (size_t)r;
 		out->p[out->n] = '\0';
 	}

@@ -1,5 +1,7 @@
 #include "core/base/user.h"
 
+#include <unistd.h>
+
 #include "core/base/buf.h"
 #include "core/base/fd.h"
 
@@ -27,6 +29,24 @@ static bool read_entry(struct str line, struct user *ret)
 	ret->home = field[5];
 	return ret->name.n && read_number(field[2], &ret->uid) &&
 	       read_number(field[3], &ret->gid);
+}
+
+uid_t user_self(void)
+{
+	static uid_t self = (uid_t)-1;
+
+	if (self == (uid_t)-1)
+		self = geteuid();
+	return self;
+}
+
+gid_t user_self_group(void)
+{
+	static gid_t self = (gid_t)-1;
+
+	if (self == (gid_t)-1)
+		self = getegid();
+	return self;
 }
 
 bool user_find_in(struct str table, const char *name, uid_t uid,

@@ -24,6 +24,11 @@ struct user {
  */
 bool user_find(const char *name, uid_t uid, struct user *ret) MUST_USE;
 
+/* Our own effective ids, asked for once: the runner never changes them for long
+   (gate/watch/sockets.c). */
+uid_t user_self(void) MUST_USE;
+gid_t user_self_group(void) MUST_USE;
+
 /* user_find() in the text of a table. Pure. */
 bool user_find_in(struct str table, const char *name, uid_t uid,
 		  struct user *ret) MUST_USE;

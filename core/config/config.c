@@ -16,6 +16,7 @@
 #include "core/base/mem.h"
 #include "core/base/state_dir.h"
 #include "core/base/text.h"
+#include "core/base/user.h"
 #include "core/config/config_allow.h"
 #include "core/config/config_check.h"
 #include "core/config/paths.h"
@@ -120,7 +121,7 @@ static int check_regular(struct config_file *file, int fd, struct err *err)
 			       "%s belongs to another user (uid %u), who "
 			       "could make you run anything; copy it, or "
 			       "`chown %u %s`",
-			       file->path, st.st_uid, geteuid(), file->path);
+			       file->path, st.st_uid, user_self(), file->path);
 	if (path_is_written_by_others(&st))
 		return err_set(err, ERR_CONFIG,
 			       "%s is writable by others, who could make you "

@@ -18,6 +18,7 @@
 #include "core/base/place.h"
 #include "core/base/scan.h"
 #include "core/base/state_dir.h"
+#include "core/base/user.h"
 #include "core/config/keys.h"
 #include "core/config/paths.h"
 #include "core/secret/literal.h"
@@ -140,7 +141,7 @@ static int check_owner(int fd, const char *path, struct err *err)
 
 	if (fstat(fd, &st) < 0)
 		return err_sys(err, errno, "%s", path);
-	if ((st.st_uid == geteuid() || st.st_uid == 0) &&
+	if ((st.st_uid == user_self() || st.st_uid == 0) &&
 	    !(st.st_mode & (S_IWGRP | S_IWOTH)))
 		return 0;
 	return err_set(err, ERR_SYS,

@@ -25,10 +25,10 @@ static const char *passwd_home(void)
 	const struct passwd *pw;
 	struct user user;
 
-	if (!is_known && user_find(NULL, geteuid(), &user)) {
+	if (!is_known && user_find(NULL, user_self(), &user)) {
 		home = mem_printf("%.*s", STR_ARG(user.home));
 	} else if (!is_known) {
-		pw = getpwuid(geteuid());
+		pw = getpwuid(user_self());
 		home = pw ? mem_strdup(pw->pw_dir) : NULL;
 	}
 	is_known = true;
@@ -212,8 +212,8 @@ bool path_is_beneath(const char *path, const struct strlist *folders)
 /* A group that has nobody but the user in it, as Debian makes them. */
 static bool is_own_group(gid_t gid)
 {
-	const struct group *g = gid == getegid() ? getgrgid(gid) : NULL;
-	const struct passwd *p = g ? getpwuid(geteuid()) : NULL;
+	const struct group *g = gid == user_self_group() ? getgrgid(gid) : NULL;
+	const struct passwd *p = g ? getpwuid(user_self()) : NULL;
 
 	if (!p || strcmp(g->gr_name, p->pw_name) != 0)
 		return false;
@@ -225,7 +225,7 @@ static bool is_own_group(gid_t gid)
 
 bool path_is_ours(const struct stat *st)
 {
-	return st->st_uid == geteuid() || st->st_uid == 0;
+	return st->st_uid == user_self() || st->st_uid == 0;
 }
 
 /* In a sticky folder everybody makes files, and removes only their own. */

@@ -14,6 +14,7 @@
 #include "core/base/kernel.h"
 #include "core/base/mem.h"
 #include "core/base/proc.h"
+#include "core/base/user.h"
 #include "gate/path/mounts.h"
 
 #define PREFIX "matins-"
@@ -209,7 +210,7 @@ static const char *next_group(DIR **dir, const char *skip,
 		    strcmp(ret->first, skip) != 0 &&
 		    fstatat(dirfd(*dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) ==
 			    0 &&
-		    S_ISDIR(st.st_mode) && st.st_uid == geteuid())
+		    S_ISDIR(st.st_mode) && st.st_uid == user_self())
 			return e->d_name;
 	if (*dir)
 		closedir(*dir);

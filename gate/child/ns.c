@@ -13,6 +13,7 @@
 #include "core/base/fd.h"
 #include "core/base/kernel.h"
 #include "core/base/str.h"
+#include "core/base/user.h"
 #include "gate/child/launch.h"
 #include "gate/child/sys.h"
 
@@ -145,8 +146,8 @@ static bool make_key(struct buf *key)
 	    kernel_capget(caps) < 0)
 		return false;
 	key->n = str_trim(buf_str(key)).n;
-	buf_addf(key, " %u %u %x%08x %llu %llu %llu %s", geteuid(), getegid(),
-		 caps[1].effective, caps[0].effective,
+	buf_addf(key, " %u %u %x%08x %llu %llu %llu %s", user_self(),
+		 user_self_group(), caps[1].effective, caps[0].effective,
 		 (unsigned long long)user.st_ino,
 		 (unsigned long long)mnt.st_ino,
 		 (unsigned long long)root.st_ino, MATINS_VERSION);
@@ -161,7 +162,7 @@ static bool make_key(struct buf *key)
 
 static char *kept_path(const char *state_dir, struct arena *arena)
 {
-	return arena_printf(arena, "%s/isolation-%u", state_dir, geteuid());
+	return arena_printf(arena, "%s/isolation-%u", state_dir, user_self());
 }
 
 static bool read_kept(const char *state_dir, struct ns_caps *caps)
@@ -218,8 +219,8 @@ void ns_probe(const struct setup_place *places, size_t n_places,
 	      const char *state_dir, struct ns_caps *ret)
 {
 	struct setup_view v = {
-		.uid = geteuid(),
-		.gid = getegid(),
+		.uid = user_self(),
+		.gid = user_self_group(),
 		.places = places,
 		.n_places = n_places,
 	};
@@ -231,7 +232,7 @@ void ns_probe(const struct setup_place *places, size_t n_places,
 	if (!read_kept(state_dir, &caps)) {
 		v.root_is_mount = caps.root_is_mount;
 		v.dev_is_mount = caps.dev_is_mount;
-		if (geteuid() != 0 || !try_caps(&caps, &v)) {
+		if (user_self() != 0 || !try_caps(&caps, &v)) {
 			caps.as_user = true;
 			try_caps(&caps, &v);
 		}

@@ -11,6 +11,7 @@
 
 #include "core/base/fd.h"
 #include "core/base/mem.h"
+#include "core/base/user.h"
 
 /*
  * "matins-UID-" had its lock in a file: what is named so may be in use by an
@@ -46,8 +47,8 @@ static bool is_ours(const char *dir)
 	struct stat st;
 
 	return dir && dir[0] == '/' && stat(dir, &st) == 0 &&
-	       S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
-	       (geteuid() != 0 || everybody_may_pass(dir));
+	       S_ISDIR(st.st_mode) && st.st_uid == user_self() &&
+	       (user_self() != 0 || everybody_may_pass(dir));
 }
 
 /* In memory where that can be had: made and removed for every child. */
@@ -181,7 +182,7 @@ static int lock_folder(const char *path)
 	AUTO(fd_closep) int fd = fd_open(path, flags, 0);
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != geteuid() ||
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != user_self() ||
 	    flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return -1;
 	return fd_steal(&fd);
@@ -219,7 +220,7 @@ static void remove_stale(const char *base, const char *prefix)
 
 void private_sweep(void)
 {
-	AUTO(mem_freep) char *prefix = mem_printf(NAME_OF_USER, geteuid());
+	AUTO(mem_freep) char *prefix = mem_printf(NAME_OF_USER, user_self());
 	const char *bases[BASES];
 	size_t n = list_bases(bases);
 
@@ -235,7 +236,7 @@ void private_sweep(void)
  */
 static char *make_folder(void)
 {
-	AUTO(mem_freep) char *prefix = mem_printf(NAME_OF_USER, geteuid());
+	AUTO(mem_freep) char *prefix = mem_printf(NAME_OF_USER, user_self());
 	const char *bases[BASES];
 	size_t n = list_bases(bases);
 
@@ -291,7 +292,7 @@ static int make_owned(const char *path, mode_t mode, uid_t uid, gid_t gid)
 {
 	if (mkdir(path, mode) < 0)
 		return -1;
-	if (geteuid() != 0)
+	if (user_self() != 0)
 		return 0;
 	return lchown(path, uid, gid);
 }

@@ -6,6 +6,7 @@
 
 #include "core/base/mem.h"
 #include "core/base/place.h"
+#include "core/base/user.h"
 
 /* Folders of the system: too wide for a project. */
 static const char *const wide[] = {
@@ -37,7 +38,7 @@ static bool is_own(const char *path)
 	struct stat st;
 
 	return lstat(path, &st) == 0 &&
-	       (st.st_uid == 0 || st.st_uid == geteuid()) &&
+	       (st.st_uid == 0 || st.st_uid == user_self()) &&
 	       (S_ISLNK(st.st_mode) || !(st.st_mode & 0002));
 }
 

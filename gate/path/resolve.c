@@ -11,6 +11,7 @@
 
 #include "core/base/fd.h"
 #include "core/base/kernel.h"
+#include "core/base/user.h"
 
 /* Bytes of a file that are looked at: shebang, ELF and program headers. */
 #define HEAD_BYTES 4096
@@ -75,7 +76,7 @@ static bool is_unmapped_root(uid_t uid)
 
 bool resolve_is_trusted(uid_t uid)
 {
-	return uid == 0 || uid == geteuid() || is_unmapped_root(uid);
+	return uid == 0 || uid == user_self() || is_unmapped_root(uid);
 }
 
 const char *resolve_judge(const struct stat *st, uid_t uid, gid_t gid)
@@ -500,7 +501,7 @@ static int open_judged(struct taking *t, const char *asked, bool is_self,
 			       asked);
 	why = is_self && S_ISREG(f->st.st_mode)
 		      ? NULL
-		      : resolve_judge(&f->st, geteuid(), getegid());
+		      : resolve_judge(&f->st, user_self(), user_self_group());
 	if (why)
 		return err_set(err, ERR_POLICY, "%s %s", f->path, why);
 	return 0;

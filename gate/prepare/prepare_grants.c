@@ -8,6 +8,7 @@
 #include "core/base/log.h"
 #include "core/base/place.h"
 #include "core/base/text.h"
+#include "core/base/user.h"
 #include "gate/path/install.h"
 #include "gate/path/mounts.h"
 #include "gate/policy/allow.h"
@@ -63,7 +64,7 @@ static bool is_trusted_link(const struct walk_link *l)
 {
 	return l->st.st_uid == 0 &&
 	       (strcmp(l->folder, "/") == 0 ||
-		(geteuid() != 0 && access(l->folder, W_OK) < 0));
+		(user_self() != 0 && access(l->folder, W_OK) < 0));
 }
 
 static bool is_system_link(const struct walk_link *l)

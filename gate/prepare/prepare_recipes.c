@@ -8,6 +8,7 @@
 
 #include "core/base/fd.h"
 #include "core/base/place.h"
+#include "core/base/user.h"
 #include "gate/policy/allow.h"
 #include "gate/policy/recipes.h"
 #include "gate/policy/shell_words.h"
@@ -191,7 +192,7 @@ static bool is_users(struct prepared *p, const char *path,
 	readable.st_mode |= S_IXUSR;
 	return S_ISREG(st->st_mode) && st->st_size <= SCRIPT_BYTES &&
 	       resolve_is_trusted(st->st_uid) &&
-	       !resolve_judge(&readable, geteuid(), getegid()) &&
+	       !resolve_judge(&readable, user_self(), user_self_group()) &&
 	       !prepared_writes(p, path, NULL, BY_ANY_PROGRAM);
 }
 

@@ -9,6 +9,7 @@
 #include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/arena.h"
+#include "core/base/user.h"
 
 #define DEPTH_MAX 64
 /* Keys of a project that are shut; more are a project of test data. */
@@ -28,7 +29,7 @@ bool file_is_private(const struct stat *st)
 {
 	/* the user last: asked of the kernel, for each of all files */
 	return S_ISREG(st->st_mode) && !(st->st_mode & 0177) &&
-	       st->st_size > 0 && st->st_uid == geteuid();
+	       st->st_size > 0 && st->st_uid == user_self();
 }
 
 static bool matches(const char *const *patterns, size_t n, const char *name)

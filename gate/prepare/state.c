@@ -162,10 +162,10 @@ static bool find_user(const char *name, uid_t uid, struct arena *arena,
 
 static struct identity self(struct gate *g)
 {
-	if (!g->self.name && !find_user(NULL, geteuid(), &g->arena, &g->self))
-		g->self.name = arena_printf(&g->arena, "%u", geteuid());
-	g->self.uid = geteuid();
-	g->self.gid = getegid();
+	if (!g->self.name && !find_user(NULL, user_self(), &g->arena, &g->self))
+		g->self.name = arena_printf(&g->arena, "%u", user_self());
+	g->self.uid = user_self();
+	g->self.gid = user_self_group();
 	return g->self;
 }
 
