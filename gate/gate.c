@@ -22,6 +22,7 @@
 #include "gate/policy/programs.h"
 #include "gate/prepare/own_paths.h"
 #include "gate/prepare/prepare.h"
+#include "gate/prepare/prepare_execs.h"
 #include "gate/prepare/prepare_recipes.h"
 #include "gate/prepare/prepare_filter.h"
 #include "gate/prepare/state.h"
@@ -1108,6 +1109,7 @@ void gate_free(struct gate *g)
 	while (g->children)
 		end_child(g->children);
 	filters_release(g);
+	programs_release(g);
 	for (size_t i = 0; i < g->n_idmaps; i++)
 		fd_closep(&g->idmap[i].fd);
 	grants_release(&g->base);

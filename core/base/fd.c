@@ -263,6 +263,15 @@ bool stat_is_same(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
+bool stat_is_unchanged(const struct stat *a, const struct stat *b)
+{
+	return stat_is_same(a, b) && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
+	       a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
+	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
 bool fd_is_at(int fd, int at, const char *name)
 {
 	struct stat open, there;

@@ -82,5 +82,7 @@ int fd_mkdirs(const char *path, mode_t mode) MUST_USE;
 
 /* Compare by device and inode: are both of one file? */
 bool stat_is_same(const struct stat *a, const struct stat *b) MUST_USE;
+/* And by size and both times: has nothing happened to it? */
+bool stat_is_unchanged(const struct stat *a, const struct stat *b) MUST_USE;
 
 #endif

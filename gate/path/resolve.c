@@ -753,9 +753,29 @@ bool resolve_in_path(const char *path, const char *real, struct arena *arena)
 	return file && strcmp(file, real) == 0;
 }
 
+bool resolved_holds(const struct resolved *r, const char *name)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct resolved_file *f = &r->file[i];
+		const char *found = f->asked;
+		struct stat st;
+
+		if (f->is_bare &&
+		    find_file(i ? resolve_basename(f->asked) : name, NULL,
+			      &arena, &found, ERR_IGNORED) < 0)
+			return false;
+		if (strcmp(found, f->asked) != 0 || stat(found, &st) < 0 ||
+		    !stat_is_unchanged(&st, &f->st))
+			return false;
+	}
+	return true;
+}
+
 void resolved_release(struct resolved *r)
 {
-	for (size_t i = 0; i < r->n; i++)
+	for (size_t i = 0; !r->is_borrowed && i < r->n; i++)
 		fd_closep(&r->file[i].fd);
 	r->n = 0;
 }

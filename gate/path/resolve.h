@@ -49,6 +49,7 @@ struct resolved {
 	/* Of a script: what stands in argv before the caller's argv[1], from
 	   the interpreter's own name to the path of the script. Else empty. */
 	struct strlist prefix;
+	bool is_borrowed; /* the descriptors are another one's */
 };
 
 #define RESOLVED_INIT  \
@@ -72,6 +73,11 @@ struct resolved {
 int resolve_program(const char *name, const char *path, struct arena *arena,
 		    struct resolved *ret, struct err *err) MUST_USE;
 void resolved_release(struct resolved *r);
+/*
+ * Does a name still lead to the files that were opened, none of which has
+ * changed?
+ */
+bool resolved_holds(const struct resolved *r, const char *name) MUST_USE;
 
 /*
  * A first line "#!INTERPRETER [ARGUMENT]", read as the kernel does: one

@@ -137,15 +137,6 @@ static void add_starts(struct prepared *p, const struct resolved *r)
 
 /* ---- pins ---- */
 
-static bool same_file(const struct stat *a, const struct stat *b)
-{
-	return stat_is_same(a, b) && a->st_size == b->st_size &&
-	       a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
-	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
-	       a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
-	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
-}
-
 /* of: an open descriptor of the file, O_PATH will do */
 static int hash(int of, char hex[SHA256_HEX_BYTES])
 {
@@ -180,7 +171,7 @@ static int known_hash(struct gate *g, const char *path, int fd,
 	if (fstat(fd, &st) < 0)
 		return err_sys(err, errno, "%s", path);
 	for (h = g->hashes; h; h = h->next)
-		if (same_file(&h->st, &st)) {
+		if (stat_is_unchanged(&h->st, &st)) {
 			*ret = h->hex;
 			return 0;
 		}

@@ -54,12 +54,65 @@ static int allow(const struct prepared *p, const struct asking *a,
 	return allow_exec(leash, a->name, resolved, err);
 }
 
+/* A program that was resolved for this run; what is opened stays open. */
+struct gate_program {
+	struct gate_program *next;
+	const char *name;
+	struct resolved found;
+};
+
+#define PROGRAMS_KEPT 8
+
+static struct gate_program *known_program(const struct gate *g,
+					  const char *name)
+{
+	struct gate_program *k = g->programs;
+
+	while (k && strcmp(k->name, name) != 0)
+		k = k->next;
+	return k;
+}
+
+/*
+ * A plan judges what a start opens again: the files that were opened then are
+ * taken where the name still leads to them and they are as they were.
+ */
+static int resolve_once(struct prepared *p, const struct asking *a,
+			struct resolved *ret, struct err *err)
+{
+	struct gate *g = p->gate;
+	struct gate_program *k = known_program(g, a->name);
+
+	if (a->path || (k ? !resolved_holds(&k->found, a->name)
+			  : g->n_programs == PROGRAMS_KEPT))
+		return resolve_program(a->name, a->path, &p->arena, ret, err);
+	if (!k) {
+		k = ARENA_NEW(&g->arena, struct gate_program);
+		k->name = arena_strdup(&g->arena, a->name);
+		if (resolve_program(a->name, NULL, &g->arena, &k->found, err) <
+		    0)
+			return -1;
+		k->next = g->programs;
+		g->programs = k;
+		g->n_programs++;
+	}
+	*ret = k->found;
+	ret->is_borrowed = true;
+	return 0;
+}
+
+void programs_release(struct gate *g)
+{
+	for (struct gate_program *k = g->programs; k; k = k->next)
+		resolved_release(&k->found);
+}
+
 static int resolve_allowed(struct prepared *p, const struct asking *a,
 			   struct resolved *ret, struct err *err)
 {
 	struct err not_found = ERR_INIT;
 
-	if (resolve_program(a->name, a->path, &p->arena, ret, &not_found) < 0) {
+	if (resolve_once(p, a, ret, &not_found) < 0) {
 		/* a program that is not allowed is refused, exist it or not */
 		if (allow(p, a, NULL, err) < 0)
 			return -1;

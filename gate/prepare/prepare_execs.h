@@ -13,6 +13,9 @@
  */
 int prepare_program(struct prepared *p, struct err *err) MUST_USE;
 
+/* Close what programs of the run were found to be. */
+void programs_release(struct gate *gate);
+
 /*
  * Fill .execs and .exec_folder; needs .recipes. What the leash refuses, and
  * what a recipe brings and this machine has not, is left out.

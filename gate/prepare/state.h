@@ -74,11 +74,13 @@ struct gate {
 	const char *ns_remedy; /* of .ns, once asked for: it reads settings */
 	struct gate_idmap idmap[SETUP_IDMAPS];
 	size_t n_idmaps;
-	struct gate_filter *filters; /* owned */
-	struct gate_hash *hashes;    /* in the arena */
-	bool own_is_resolved;	     /* .config.protect and .absent */
-	struct identity self;	     /* our own user; name NULL until asked */
-	struct identity nobody;	     /* default user of children, likewise */
+	struct gate_filter *filters;   /* owned */
+	struct gate_hash *hashes;      /* in the arena */
+	struct gate_program *programs; /* likewise: resolved before */
+	size_t n_programs;
+	bool own_is_resolved;	/* .config.protect and .absent */
+	struct identity self;	/* our own user; name NULL until asked */
+	struct identity nobody; /* default user of children, likewise */
 	struct private_dirs private_dirs;
 	struct cgroups cgroups;
 	bool swept;		     /* folders of crashed runs are removed */

@@ -8,6 +8,7 @@
  */
 #include "tests/unit/test.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -134,6 +135,44 @@ TEST_IN(programs, resolve, a_program, comes_with_its_loader)
 	assert_int_equal(f->r.prefix.n, 0);
 	assert_int_equal(f->r.n, 2);
 	assert_true(f->r.file[1].is_loader);
+}
+
+TEST_IN(programs, resolved, a_name, holds_until_its_file_changes)
+{
+	struct fixture *f = *state;
+	struct resolved r;
+	char *path;
+
+	put(f->dir, "s", "#!/bin/sh\n", 0755);
+	assert_int_equal(resolve(f, at(f, "s"), NULL), 0);
+	path = mem_strdup(at(f, "s"));
+	assert_true(resolved_holds(&f->r, path));
+	r = f->r;
+	r.is_borrowed = true;
+	resolved_release(&r); /* closes nothing */
+	assert_true(fcntl(f->r.file[0].fd, F_GETFD) >= 0);
+	chmod(path, 0777); /* nobody may be trusted with it any more */
+	assert_false(resolved_holds(&f->r, path));
+	put(f->dir, "s", "#!/bin/sh\n", 0755);
+	assert_false(resolved_holds(&f->r, path));
+	unlink(path);
+	assert_false(resolved_holds(&f->r, path));
+	free(path);
+}
+
+TEST_IN(programs, resolved, a_bare_name, is_looked_for_again)
+{
+	struct fixture *f = *state;
+	char *before = mem_strdup(getenv("PATH"));
+
+	put(f->dir, "s", "#!/bin/sh\n", 0755);
+	setenv("PATH", f->dir, 1);
+	assert_int_equal(resolve(f, "s", NULL), 0);
+	assert_true(resolved_holds(&f->r, "s"));
+	setenv("PATH", "/usr/bin", 1);
+	assert_false(resolved_holds(&f->r, "s"));
+	setenv("PATH", before, 1);
+	free(before);
 }
 
 TEST_IN(programs, resolve, a_script, comes_with_its_interpreter)
