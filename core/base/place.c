@@ -165,3 +165,8 @@ bool place_can_be_pasted(const char *path)
 	return !path[strcspn(path, " \t\"'\\`$;|&<>*?[{")] &&
 	       strcmp(buf_cstr(&shown), path) == 0;
 }
+
+const char *place_to_paste(const char *path, const char *word)
+{
+	return place_can_be_pasted(path) ? path : word;
+}

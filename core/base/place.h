@@ -45,5 +45,8 @@ const char *place_beneath(const struct strlist *rows, const char *path)
  * quote, a blank, a control character or "${" would say more than the path.
  */
 bool place_can_be_pasted(const char *path) MUST_USE;
+/* The path, or where it cannot be pasted the word that stands for it: "PATH".
+ */
+const char *place_to_paste(const char *path, const char *word) MUST_USE;
 
 #endif

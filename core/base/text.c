@@ -225,7 +225,7 @@ bool http_is_token(struct str text)
 
 bool text_is_word(const char *s)
 {
-	return *s && !strpbrk(s, " \t\n'\"\\$`*?[]{}()<>|&;~#!");
+	return *s && !strpbrk(s, " \t\n'\"\\$`*?[]{}()<>|&;~#!^");
 }
 
 void text_add_word(struct buf *out, const char *s)

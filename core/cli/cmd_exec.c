@@ -448,9 +448,7 @@ static bool hint_folders(const struct gate_request *request,
 		/* a pattern of the shell may have found a name of others */
 		log_note("the folder %s is not granted: --read %s",
 			 request->argv[i],
-			 place_can_be_pasted(request->argv[i])
-				 ? request->argv[i]
-				 : "FOLDER");
+			 place_to_paste(request->argv[i], "FOLDER"));
 		said = true;
 	}
 	return said;

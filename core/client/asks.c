@@ -4,6 +4,7 @@
 
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/base/place.h"
 #include "core/base/scan.h"
 #include "core/client/facts.h"
 #include "core/client/program.h"
@@ -263,7 +264,8 @@ int asks_add_root(struct asks *asks, const char *path,
 		return err_set(err, ERR_CONFIG,
 			       "root %s: the server may not read it; grant it "
 			       "with read = [\"%s\"] or --read %s",
-			       path, real, path);
+			       path, place_to_paste(real, "FOLDER"),
+			       place_to_paste(path, "FOLDER"));
 	buf_adds(&uri, "file://");
 	/* percent-encoded by RFC 3986 */
 	for (const char *p = real; *p; p++)

@@ -10,6 +10,7 @@
 
 #include "core/base/date.h"
 #include "core/base/fd.h"
+#include "core/base/place.h"
 
 const struct tool brief_tools[] = {
 #define TOOL(name, title, description) \
@@ -119,12 +120,14 @@ const char *brief_expand(const char *path, const struct tool_env *env,
 
 static int explain(const char *shown, struct err *err)
 {
+	const char *paste = place_to_paste(shown, "PATH");
+
 	if (err->sys == EACCES || err->sys == EPERM)
 		return err_set(err, ERR_SYS,
 			       "%s is there and may not be read; grant it: "
 			       "sandbox = { read = [\"%s\"] } in a routine, "
 			       "--read %s with matins call",
-			       shown, shown, shown);
+			       shown, paste, paste);
 	if (err->kind == ERR_LIMIT)
 		return err_set(err, ERR_LIMIT,
 			       "%s is longer than %d bytes, the most that is "
@@ -234,6 +237,7 @@ int brief_read_list(const char *shown, bool is_named,
 		    struct tool_result *ret)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const char *paste = place_to_paste(shown, "PATH");
 	struct err err = ERR_INIT;
 	int got = brief_read(shown, env, ret_text, &err);
 
@@ -246,13 +250,15 @@ int brief_read_list(const char *shown, bool is_named,
 			 "'%s': No such file or directory here: it is not "
 			 "granted, or not there; grant it: sandbox = { read = "
 			 "[\"%s\"] } in a routine, --read %s with matins call",
-			 brief_expand(shown, env, &arena), shown, shown);
+			 brief_expand(shown, env, &arena), paste, paste);
 	return -1;
 }
 
 void brief_tell_missing(const char *file, int got, const char *form,
 			struct buf *text)
 {
+	const char *paste = place_to_paste(file, "PATH");
+
 	buf_addf(text,
 		 got == BRIEF_HIDDEN ? "%s is not granted, or not there."
 				     : "There is no %s here.",
@@ -260,7 +266,7 @@ void brief_tell_missing(const char *file, int got, const char *form,
 	buf_addf(text,
 		 " To begin, write one with %s must be granted: sandbox = { "
 		 "read = [\"%s\"] } in a routine, --read %s with matins call",
-		 form, file, file);
+		 form, paste, paste);
 }
 
 /* ---- notes ---- */

@@ -12,6 +12,7 @@
 #include "core/base/fd.h"
 #include "core/base/limits.h"
 #include "core/base/mem.h"
+#include "core/base/place.h"
 #include "core/server/brief.h"
 
 /*
@@ -553,7 +554,8 @@ static void visit(struct repos *r, const char *shown)
 			arena_printf(r->arena,
 				     "%s; where it exists, a routine must "
 				     "grant it: sandbox = { read = [\"%s\"] }",
-				     strerror(errno), shown));
+				     strerror(errno),
+				     place_to_paste(shown, "PATH")));
 		return;
 	}
 	search(r, shown, path, dir);

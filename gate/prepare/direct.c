@@ -8,6 +8,7 @@
 
 #include "core/base/fd.h"
 #include "core/base/place.h"
+#include "core/base/text.h"
 #include "gate/path/npm_prefix.h"
 #include "gate/path/package_file.h"
 #include "gate/policy/allow.h"
@@ -624,14 +625,6 @@ static bool may_fetch(const struct prepared *p)
 	       (p->policy.exec.n || p->policy.preset.n);
 }
 
-/* A word as a shell takes it; names of packages need no quotes. */
-static const char *quoted(struct prepared *p, const char *word)
-{
-	return strpbrk(word, " <>|*~^!'()=&;$") && !strchr(word, '\'')
-		       ? arena_printf(&p->arena, "'%s'", word)
-		       : word;
-}
-
 static int not_installed(struct prepared *p, const struct package_asked *a,
 			 const char *instead, struct err *err)
 {
@@ -641,15 +634,17 @@ static int not_installed(struct prepared *p, const struct package_asked *a,
 		[PACKAGE_PIPX] = "pipx install",
 	};
 	const char *name = a->spec[0].written, *cwd = p->request->cwd;
+	AUTO(buf_release) struct buf word = BUF_INIT(BUF_UNBOUNDED);
 	bool is_node = a->tool->place == PACKAGE_NODE;
 	const char *but =
 		instead ? arena_printf(&p->arena, ", but %s is", instead) : "";
 	const char *in =
 		is_node && cwd ? arena_printf(&p->arena, " (in %s)", cwd) : "";
 
+	text_add_word(&word, name);
 	return err_set(err, ERR_NOT_FOUND, "%s is not installed%s: %s%s %s%s",
 		       name, but, how[a->tool->place],
-		       is_node && !cwd ? " -g" : "", quoted(p, name), in);
+		       is_node && !cwd ? " -g" : "", buf_cstr(&word), in);
 }
 
 /* ---- the launcher ---- */

@@ -65,4 +65,6 @@ TEST(lines, to_paste, hold_no_more_than_the_path)
 	for (size_t i = 0; i < ARRAY_LEN(others); i++)
 		if (place_can_be_pasted(others[i]))
 			fail_msg("\"%s\" is more than a path", others[i]);
+	assert_string_equal(place_to_paste("/a", "PATH"), "/a");
+	assert_string_equal(place_to_paste("/a b", "PATH"), "PATH");
 }

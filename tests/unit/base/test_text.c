@@ -29,6 +29,7 @@ TEST(words, of_a_shell, stand_alone_or_quoted)
 	} rows[] = {
 		{"/srv/a-b_1.md", "/srv/a-b_1.md"},
 		{"x=1:2,@%+", "x=1:2,@%+"},
+		{"a@^1", "'a@^1'"},
 		{"Grüße", "Grüße"},
 		{"", "''"},
 		{"a b", "'a b'"},

@@ -83,6 +83,8 @@ TEST(repos, missing_or_broken, error_beside_the_rest)
 			   "routine must grant it: sandbox = { read = "
 			   "[\"~/none\"] }\n~/broken: ");
 	assert_has(STRUCTURED(), "\"problems\":[{\"path\":\"~/none\",");
+	call("repos", "{\"paths\":[\"~/a\\\"] }\"]}");
+	assert_has(TEXT(), "must grant it: sandbox = { read = [\"PATH\"] }");
 }
 
 TEST(repos, library_missing, names_the_package)
