@@ -465,7 +465,7 @@ if [[ -n $NODE && -d $modules ]]; then
 	out_like "ROOT-1: the roots that were given" "URI: file://$T/files"
 	run_matins call get-roots-list --root "$T/files" -- "${everything[@]}"
 	exit_is "ROOT-4: a root that is not granted" 64
-	err_like "ROOT-4: its grant is named" "with read = ..$T/files..] or --read $T/files\$"
+	err_like "ROOT-4: its grant is named" "with read = ..$T/files.. or --read $T/files\$"
 	mkdir -p 'a"]' && run_matins call get-roots-list --root 'a"]' -- \
 		"${everything[@]}"
 	err_like "a name that cannot be pasted is in no grant" \
