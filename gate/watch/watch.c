@@ -133,6 +133,55 @@ static size_t put_execs(uint64_t cookie, struct sock_filter out[6])
 	return n;
 }
 
+/* Calls up to here, and one above, are looked at in front of a filter. */
+#define LOOKED_AT_LOW                                                       \
+	(SYS_execve > SYS_socketpair && SYS_execve > SYS_connect &&         \
+			 SYS_execve > SYS_listen && SYS_execve > SYS_socket \
+		 ? SYS_execve                                               \
+		 : -1)
+#define SHORTCUT_INSNS 6
+
+/* Instructions at the begin of a plain filter that the shortcut has done. */
+static size_t already_done(const struct sock_fprog *plain)
+{
+	const struct sock_filter done[] = {
+		insn(BPF_LD | BPF_W | BPF_ABS, 0, 0,
+		     offsetof(struct seccomp_data, arch)),
+		insn(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, SECCOMP_ARCH),
+		insn(BPF_LD | BPF_W | BPF_ABS, 0, 0,
+		     offsetof(struct seccomp_data, nr)),
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(done); i++)
+		if (i >= plain->len || plain->filter[i].code != done[i].code ||
+		    plain->filter[i].k != done[i].k || plain->filter[i].jt)
+			return 0;
+	return ARRAY_LEN(done);
+}
+
+/*
+ * Most numbers go straight to the plain filter: the kernel runs every one of
+ * them through a filter that is installed.
+ *
+ * skip  instructions from behind the shortcut to the plain filter
+ */
+static void put_shortcut(const struct sock_fprog *plain, size_t skip,
+			 struct sock_filter out[SHORTCUT_INSNS])
+{
+	_Static_assert(LOOKED_AT_LOW > 0 && SYS_execveat > LOOKED_AT_LOW,
+		       "the order of the numbers on this machine");
+
+	out[0] = insn(BPF_LD | BPF_W | BPF_ABS, 0, 0,
+		      offsetof(struct seccomp_data, arch));
+	out[1] = insn(BPF_JMP | BPF_JEQ | BPF_K, 0, 4, SECCOMP_ARCH);
+	out[2] = insn(BPF_LD | BPF_W | BPF_ABS, 0, 0,
+		      offsetof(struct seccomp_data, nr));
+	out[3] = insn(BPF_JMP | BPF_JGT | BPF_K, 0, 2, LOOKED_AT_LOW);
+	out[4] = insn(BPF_JMP | BPF_JEQ | BPF_K, 1, 0, SYS_execveat);
+	out[5] = insn(BPF_JMP | BPF_JA, 0, 0,
+		      (uint32_t)(skip + already_done(plain)));
+}
+
 bool watch_filter(const struct sock_fprog *plain, unsigned what,
 		  uint64_t cookie, enum sockets_held held, struct arena *arena,
 		  struct sock_fprog *ret)
@@ -145,15 +194,18 @@ bool watch_filter(const struct sock_fprog *plain, unsigned what,
 	size_t n;
 
 	out = ARENA_ARRAY(arena, struct sock_filter,
-			  SOCKETS_INSNS + ARRAY_LEN(ROWS) + 4 + watched +
-				  plain->len);
-	n = sockets_filter(held, SECCOMP_RET_USER_NOTIF, out);
+			  SHORTCUT_INSNS + SOCKETS_INSNS + ARRAY_LEN(ROWS) + 4 +
+				  watched + plain->len);
+	n = only_execs ? SHORTCUT_INSNS : 0;
+	n += sockets_filter(held, SECCOMP_RET_USER_NOTIF, out + n);
 	n += put_choice(out + n, what, watched);
 	if (only_execs)
 		memcpy(out + n, execs, watched * sizeof(*out));
 	else
 		put_watched(plain, out + n);
 	n += watched;
+	if (only_execs)
+		put_shortcut(plain, n - SHORTCUT_INSNS, out);
 	memcpy(out + n, plain->filter, plain->len * sizeof(*out));
 	n += plain->len;
 	if (n > BPF_MAXINSNS)

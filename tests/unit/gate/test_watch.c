@@ -110,6 +110,47 @@ TEST(filter, each_call, keeps_its_verdict_but_for_the_watched)
 		}
 }
 
+/* What stands before a filter changes the calls that it names, and no other. */
+TEST(filter, sockets_and_execs_before_it, leave_all_others)
+{
+	static const int named[] = {SYS_execve, SYS_execveat, SYS_socket,
+				    SYS_connect, SYS_listen};
+	AUTO_FILTER(plain);
+	struct seccomp_want want = {.deny = SECCOMP_DENY_NOTIFY};
+	struct arena arena = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct sock_fprog in, out;
+	struct seccomp_filter f;
+
+	assert_int_equal(filters_build(&want, &plain, &err), 0);
+	in = (struct sock_fprog){plain.n, plain.insn};
+	assert_true(watch_filter(&in, GATE_RECORD_EXEC, COOKIE, SOCKETS_JUDGED,
+				 &arena, &out));
+	f = (struct seccomp_filter){out.filter, out.len};
+	for (int64_t nr = -1; nr < 700; nr++) {
+		struct seccomp_data d = {.nr = (int)nr, .arch = SECCOMP_ARCH};
+		bool is_named = false;
+
+		for (size_t i = 0; i < ARRAY_LEN(named); i++)
+			is_named |= named[i] == nr;
+		if (!is_named)
+			assert_int_equal(bpf_run(&f, &d), bpf_run(&plain, &d));
+		d.arch = AUDIT_ARCH_I386;
+		assert_int_equal(bpf_run(&f, &d), bpf_run(&plain, &d));
+	}
+	for (size_t i = 0; i < ARRAY_LEN(named); i++) {
+		struct seccomp_data d = {.nr = named[i], .arch = SECCOMP_ARCH};
+
+		if (named[i] == SYS_socket)
+			d.args[0] = AF_UNIX, d.args[1] = SOCK_STREAM;
+		assert_int_equal(bpf_run(&f, &d),
+				 named[i] == SYS_socket
+					 ? SECCOMP_RET_ALLOW
+					 : SECCOMP_RET_USER_NOTIF);
+	}
+	arena_release(&arena);
+}
+
 TEST(filter, longer_than_the_kernel_takes, is_none)
 {
 	static struct sock_filter many[BPF_MAXINSNS];
