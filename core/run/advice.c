@@ -473,17 +473,28 @@ static void add_named(struct finder *f, struct named *n, const char *word)
 		     n->is_dot ? path : real);
 }
 
+/* Does a piece grant the path? What may be written may be read. */
+static bool is_advised(const struct finder *f, const char *path)
+{
+	const struct piece *const pieces[] = {piece_find(&f->pieces, "read"),
+					      piece_find(&f->pieces, "write")};
+
+	for (size_t i = 0; i < ARRAY_LEN(pieces); i++)
+		if (pieces[i] && place_around(&pieces[i]->values, path))
+			return true;
+	return false;
+}
+
 /* Files of the folder that the program looked for, as they are written. */
 static struct strlist looked_for(struct finder *f, const char *folder,
 				 bool is_dot)
 {
 	const struct strlist *all = &f->known->verdict->unseen.paths;
-	const struct piece *read = piece_find(&f->pieces, "read");
 	struct strlist list = {NULL, 0};
 
 	for (size_t i = 0; i < all->n; i++)
 		if (place_covers(folder, all->item[i]) &&
-		    !(read && list_has(&read->values, all->item[i])))
+		    !is_advised(f, all->item[i]))
 			list_add(&list, f->arena,
 				 is_dot ? all->item[i] + strlen(folder) + 1
 					: all->item[i]);
@@ -641,7 +652,6 @@ static void add_dropped(struct finder *f)
 static void add_looked_for(struct finder *f)
 {
 	const struct gate_verdict *v = f->known->verdict;
-	const struct piece *read = piece_find(&f->pieces, "read");
 	struct strlist values = {NULL, 0};
 	const char *text = "denied: read ";
 
@@ -650,7 +660,7 @@ static void add_looked_for(struct finder *f)
 
 		if ((v->dropped.folder &&
 		     place_covers(v->dropped.folder, path)) ||
-		    (read && list_has(&read->values, path)))
+		    is_advised(f, path))
 			continue;
 		text = arena_printf(f->arena, "%s%s%s", text,
 				    values.n ? ", " : "", path);

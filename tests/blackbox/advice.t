@@ -364,6 +364,8 @@ tool_server store.py <<-'END'
 	    name = os.environ["STORE"]
 	    if "say" in a:
 	        raise OSError("ENOENT: no such file or directory, open '%s'" % a["say"])
+	    if os.path.exists(name):
+	        open(name).close()
 	    open(name + a["draft"], "w").close()
 	    os.rename(name + a["draft"], name)
 	    text = "saved"
