@@ -42,8 +42,10 @@ const char *advice_command(const struct gate_request *request,
 	return arena_strdup(arena, buf_cstr(&out));
 }
 
-const char *advice_words(const struct gate_request *request,
-			 struct arena *arena)
+/* Write " --" and the words of a command, quoted for a shell, up to one that is
+   a text of lines. */
+static const char *words_of(const struct gate_request *request,
+			    struct arena *arena)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
@@ -95,7 +97,7 @@ const char *advice_tools(const struct config *config, const char *option,
 	return server ? arena_printf(arena, "matins tools%s%s -s %s", option,
 				     advice_config(config, arena), server)
 		      : arena_printf(arena, "matins tools%s%s", option,
-				     advice_words(request, arena));
+				     words_of(request, arena));
 }
 
 const char *advice_trace(const char *command, struct arena *arena)

@@ -14,11 +14,6 @@
 const char *advice_command(const struct gate_request *request,
 			   struct arena *arena) MUST_USE;
 
-/* Write " --" and the words of a command, quoted for a shell, up to one that is
-   a text of lines. */
-const char *advice_words(const struct gate_request *request,
-			 struct arena *arena) MUST_USE;
-
 /* " -c ~/x.toml" for commands about a configuration; "" of one that matins
    finds by itself, and without any. */
 const char *advice_config(const struct config *config, struct arena *arena)

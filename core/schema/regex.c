@@ -3,6 +3,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include "core/base/buf.h"
 #include "core/base/dl.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -387,7 +388,8 @@ static int one(struct translation *t)
 	}
 }
 
-int regex_translate(struct str pattern, struct buf *out, struct err *err)
+/* The expression as PCRE2 reads it. */
+static int translate(struct str pattern, struct buf *out, struct err *err)
 {
 	struct translation t = {
 		.all = pattern,
@@ -519,7 +521,7 @@ int regex_new(struct str pattern, struct regex **ret, struct err *err)
 		return err_set(err, ERR_UNKNOWN,
 			       "patterns need " LIBRARY ", which is not here; "
 			       "install it: apt-get install libpcre2-8-0");
-	if (regex_translate(pattern, &text, err) < 0)
+	if (translate(pattern, &text, err) < 0)
 		return -1;
 	code = compile(lib, buf_str(&text), err);
 	if (!code)

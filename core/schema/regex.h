@@ -14,7 +14,6 @@
 #include <stdint.h>
 
 #include "core/base/attr.h"
-#include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/base/str.h"
 
@@ -37,12 +36,5 @@ void regex_free(struct regex *r);
  * returns  1 found, 0 not found, -1 when the steps or another bound ran out
  */
 int regex_search(struct regex *r, struct str text, uint64_t *steps) MUST_USE;
-
-/*
- * The expression as PCRE2 reads it, in `out`. Errors as above; also used to
- * judge the format "regex" without compiling.
- */
-int regex_translate(struct str pattern, struct buf *out, struct err *err)
-	MUST_USE;
 
 #endif

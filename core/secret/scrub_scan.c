@@ -307,7 +307,8 @@ static struct scrub_unit read_alone(struct str text, unsigned todo)
 	return u;
 }
 
-struct scrub_unit scrub_read_unit(struct str text, unsigned todo)
+/* A character that begins no valid escape stands for itself. */
+static struct scrub_unit read_unit(struct str text, unsigned todo)
 {
 	struct scrub_unit u = read_alone(text, todo);
 
@@ -794,8 +795,7 @@ static bool read_special(const struct piece *p, struct scrub_scanner *sc,
 	bool is_odd = (sc->stages & SCRUB_ODD) && c == '\\' &&
 		      sc->before != '\\' && rest.n > 1 && rest.p[1] == '\\';
 	struct scrub_unit u =
-		is_odd ? plain_unit(rest)
-		       : scrub_read_unit(rest, sc->stages | whole);
+		is_odd ? plain_unit(rest) : read_unit(rest, sc->stages | whole);
 
 	if (!u.used)
 		return false;
@@ -1012,7 +1012,7 @@ static unsigned stages_of_lead(struct str text, size_t *used)
 		       : c == '%' ? SCRUB_PERCENT
 				  : SCRUB_ENTITY;
 	if (c == '\\')
-		u = scrub_read_unit(text, SCRUB_JSON | SCRUB_AGAIN);
+		u = read_unit(text, SCRUB_JSON | SCRUB_AGAIN);
 	return u.used && u.bytes != '%' && u.bytes != '&' && u.bytes != '+'
 		       ? backslash
 		       : ~0u;

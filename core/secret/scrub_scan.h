@@ -31,8 +31,6 @@ static inline bool scrub_is_lead(char c)
 	return c == '\\' || c == '%' || c == '&';
 }
 
-/* A character that begins no valid escape stands for itself. */
-struct scrub_unit scrub_read_unit(struct str text, unsigned stages) MUST_USE;
 /*
  * Look for a mark here, or behind an escape that was cut.
  *

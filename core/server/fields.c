@@ -86,7 +86,8 @@ void fields_schema(const struct field *fields, struct jw *w)
 
 /* ---- the check ---- */
 
-const struct field *fields_find(const struct field *fields, struct str name)
+static const struct field *find_field(const struct field *fields,
+				      struct str name)
 {
 	EACH_FIELD(f, fields)
 	if (str_is(name, f->name))
@@ -102,7 +103,7 @@ static const struct field *rows_at(const struct field *first,
 		/* indexes of elements, and "" before the first slash, are no
 		   names */
 		const struct field *f =
-			fields_find(first, str_cut(&pointer, '/'));
+			find_field(first, str_cut(&pointer, '/'));
 
 		if (f && (f->type == FIELD_OBJECT || f->type == FIELD_OBJECTS))
 			first = f + 1;

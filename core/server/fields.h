@@ -66,10 +66,6 @@ void fields_schema(const struct field *fields, struct jw *w);
 int fields_check(const struct field *fields, struct str value, struct err *err)
 	MUST_USE;
 
-/* NULL when there is no such row at depth 0. */
-const struct field *fields_find(const struct field *fields, struct str name)
-	MUST_USE;
-
 /* Arguments that passed fields_check(), as C strings in `arena`. */
 
 /* NULL when absent. */
