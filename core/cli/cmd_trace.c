@@ -66,7 +66,7 @@ const struct option options_trace[] = {
 enum outcome { CHANGED, COMPLETE, FAILED, LEFT_OUT, NOT_TRACED, OUTCOMES };
 
 /* Traces of the steps of a routine, one after the other. */
-struct walk {
+struct row_walk {
 	struct arena arena;
 	struct strlist said; /* notes that one trace has for all */
 	struct strlist step[OUTCOMES];
@@ -75,7 +75,7 @@ struct walk {
 struct trace {
 	const struct args *args;
 	const char *routine, *step; /* NULL: a program */
-	struct walk *walk;	    /* NULL: the only trace */
+	struct row_walk *walk;	    /* NULL: the only trace */
 	enum outcome outcome;
 	struct arena arena;
 	struct gate_policy asked;  /* all options */
@@ -390,7 +390,7 @@ static void drop_grants(struct trace *t)
 /* Several traces have much to say in common: it is said by the first one. */
 static bool is_news(struct trace *t, const char *sentence)
 {
-	struct walk *w = t->walk;
+	struct row_walk *w = t->walk;
 
 	if (w && list_has(&w->said, sentence))
 		return false;
@@ -1016,7 +1016,7 @@ static int trace(struct trace *t, struct err *err)
  * walk  NULL: there is only this one
  */
 static int trace_one(const struct args *args, const char *step,
-		     struct walk *walk, struct err *err)
+		     struct row_walk *walk, struct err *err)
 {
 	struct trace t = {.args = args,
 			  .routine = step ? args->positional[0] : NULL,
@@ -1044,7 +1044,7 @@ static int trace_one(const struct args *args, const char *step,
  * The steps that are named, or all.
  * errors  ERR_UNKNOWN_STEP, and those of the configuration
  */
-static int list_steps(const struct args *args, struct walk *w,
+static int list_steps(const struct args *args, struct row_walk *w,
 		      struct strlist *ret, struct err *err)
 {
 	AUTO(config_release) struct config_file file = {.path = NULL};
@@ -1077,7 +1077,7 @@ static int list_steps(const struct args *args, struct walk *w,
 }
 
 /* "4 changed, 1 failed (c)" */
-static void say_walk(struct walk *w, const char *routine, bool is_applied)
+static void say_walk(struct row_walk *w, const char *routine, bool is_applied)
 {
 	static const char *const words[] = {
 		[CHANGED] = "changed",
@@ -1107,7 +1107,7 @@ static void say_walk(struct walk *w, const char *routine, bool is_applied)
  * A step that fails is said, and the others go on; a signal ends the walk.
  */
 static int walk_steps(const struct args *args, const struct strlist *steps,
-		      struct walk *w, struct err *err)
+		      struct row_walk *w, struct err *err)
 {
 	const char *routine = args->positional[0];
 	int worst = 0;
@@ -1141,7 +1141,7 @@ static int walk_steps(const struct args *args, const struct strlist *steps,
 
 static int trace_routine(const struct args *args, struct err *err)
 {
-	struct walk w = {.arena = ARENA_INIT};
+	struct row_walk w = {.arena = ARENA_INIT};
 	struct strlist steps;
 	int status = -1;
 

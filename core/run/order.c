@@ -42,21 +42,20 @@ static size_t first_of(const struct order *o, bool last)
 	return i;
 }
 
-static size_t next_by_file(const struct order *o, unsigned jobs)
+static size_t next_by_file(const struct order *o)
 {
 	size_t i = first_of(o, false);
 
 	if (i == o->plan->n_steps || !is_ready(o, i))
 		return o->plan->n_steps;
-	if (!running(o) ||
-	    (o->plan->steps[i].with_previous && running(o) < jobs))
-		return i;
-	return o->plan->n_steps;
+	return !running(o) || o->plan->steps[i].with_previous
+		       ? i
+		       : o->plan->n_steps;
 }
 
-static size_t next_by_needs(const struct order *o, unsigned jobs)
+static size_t next_by_needs(const struct order *o)
 {
-	size_t i = running(o) < jobs ? o->first : o->plan->n_steps;
+	size_t i = o->first;
 
 	while (i < o->plan->n_steps &&
 	       (o->begun[i] || is_last(o, i) || !is_ready(o, i)))
@@ -64,15 +63,16 @@ static size_t next_by_needs(const struct order *o, unsigned jobs)
 	return i;
 }
 
-size_t order_next(const struct order *o, unsigned jobs)
+size_t order_next(const struct order *o, bool has_room)
 {
 	size_t n = o->plan->n_steps;
 
+	if (!has_room)
+		return n;
 	/* the others have begun */
 	if (o->late_left && o->n_begun + o->late_left >= n)
 		return running(o) ? n : first_of(o, true);
-	return o->plan->by_needs ? next_by_needs(o, jobs)
-				 : next_by_file(o, jobs);
+	return o->plan->by_needs ? next_by_needs(o) : next_by_file(o);
 }
 
 void order_begin(struct order *o, size_t step)

@@ -28,10 +28,10 @@ struct order {
 void order_init(struct order *o, const struct plan *plan, struct arena *arena);
 
 /*
- * jobs     how many may run side by side
- * returns  index of a step that can begin now; n_steps: none can
+ * has_room  one more may run
+ * returns   index of a step that can begin now; n_steps: none can
  */
-size_t order_next(const struct order *o, unsigned jobs) MUST_USE;
+size_t order_next(const struct order *o, bool has_room) MUST_USE;
 void order_begin(struct order *o, size_t step);
 void order_end(struct order *o, size_t step);
 

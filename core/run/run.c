@@ -21,10 +21,7 @@
 #include "core/report/ledger.h"
 #include "core/report/render.h"
 #include "core/run/credentials.h"
-#include "core/run/order.h"
-#include "core/run/previous.h"
 #include "core/run/remotes.h"
-#include "core/run/turn.h"
 
 /* Descriptors of one child: three pipes, pidfd, listener (contract: 5). */
 #define FDS_PER_CHILD 5
@@ -164,7 +161,9 @@ static void notices_close(struct notices *n, bool is_whole)
 struct run {
 	const struct run_options *o;
 	struct run_result *result;
-	struct plan plan;
+	struct walk *walk; /* of the result */
+	struct walk_world world;
+	struct jobs_giver giver; /* the walk */
 	struct gate_leash leash;
 	struct gate *gate;
 	struct ledger *ledger; /* NULL: dry run or not writable */
@@ -174,17 +173,11 @@ struct run {
 	struct scrub *scrub;
 	struct eras *eras;
 	struct pool *pool;
-	struct step_context ctx;
 	struct credentials *credentials;
 	struct remotes *remotes;
 	struct notices *notices;
-	struct order order;
-	struct turn turn;
-	const struct report *previous; /* for $previous; NULL: none */
-	bool has_previous;	       /* it was looked for */
-	bool has_paused;	       /* use_pause() */
-	bool is_unsynced;	       /* the disk refuses, and that was said */
-	unsigned jobs;
+	bool has_paused;  /* use_pause() */
+	bool is_unsynced; /* the disk refuses, and that was said */
 	struct loop_timer tick;
 	uint64_t begin_ns;
 	int64_t begin_wall_ns;
@@ -210,7 +203,7 @@ static struct ledger_routine which_of(struct run *r)
 {
 	const struct run_options *o = r->o;
 	struct ledger_routine which = {
-		.name = r->plan.routine->name,
+		.name = r->walk->plan.routine->name,
 		.file = o->file->config.path,
 		.whole = is_whole(o),
 	};
@@ -262,13 +255,9 @@ static void fill_report(struct run *r)
 {
 	struct report *report = &r->result->report;
 
-	report->steps = ARENA_ARRAY(&r->result->arena, struct report_step,
-				    r->plan.n_steps);
-	report->n_steps = r->plan.n_steps;
-	for (size_t i = 0; i < r->plan.n_steps; i++) {
-		report->steps[i] = r->result->runs[i].result;
-		r->result->scrubbed += r->result->runs[i].scrubbed;
-	}
+	walk_report(r->walk, &r->result->arena, report);
+	for (size_t i = 0; i < report->n_steps; i++)
+		r->result->scrubbed += r->walk->runs[i].scrubbed;
 	fill_facts(r);
 	r->result->exit_status = r->loop.signal ? 128 + r->loop.signal
 						: report_exit_status(report);
@@ -340,19 +329,19 @@ static void record_failure(struct run *r, const struct err *why)
 
 static bool asks_for_lock(const struct run *r)
 {
-	const char *mode = r->plan.routine->on_busy;
+	const char *mode = r->walk->plan.routine->on_busy;
 
 	return mode && strcmp(mode, "run") != 0;
 }
 
 static int take_lock(struct run *r, struct err *err)
 {
-	const char *mode = r->plan.routine->on_busy;
+	const char *mode = r->walk->plan.routine->on_busy;
 	struct ledger_routine which = which_of(r);
 
 	if (!asks_for_lock(r))
 		return 0;
-	which.name = r->plan.routine->name;
+	which.name = r->walk->plan.routine->name;
 	if (ledger_lock_routine(r->ledger, &which, strcmp(mode, "wait") == 0,
 				&r->lock, err) == 0)
 		return 0;
@@ -364,8 +353,9 @@ static int take_lock(struct run *r, struct err *err)
 /* Steps that start programs wait for the disk while these get ready. */
 static bool has_programs_only(const struct run *r)
 {
-	for (size_t i = 0; i < r->plan.n_steps; i++) {
-		const struct server *server = r->plan.steps[i].step->server;
+	for (size_t i = 0; i < r->walk->plan.n_steps; i++) {
+		const struct server *server =
+			r->walk->plan.steps[i].step->server;
 
 		if (server && server->url)
 			return false;
@@ -382,8 +372,9 @@ static int flush_ledger(struct run *r, struct err *err)
 	uint64_t spent = l->clock->now_ns(l->clock) - begin;
 
 	/* as a rule nothing was left to flush */
-	for (size_t i = 0; spent >= NS_PER_MS && i < r->plan.n_steps; i++) {
-		struct loop_timer *t = &r->result->runs[i].budget;
+	for (size_t i = 0; spent >= NS_PER_MS && i < r->walk->plan.n_steps;
+	     i++) {
+		struct loop_timer *t = &r->walk->runs[i].budget;
 
 		if (t->index)
 			loop_timer_set(l, t, t->due_ns + spent);
@@ -445,11 +436,18 @@ static int open_ledger(struct run *r, struct err *err)
 
 /* ---- gate, pool and callbacks that the steps share ---- */
 
-static void on_step_ended(void *arg, struct step_run *s)
+static void on_step_begun(void *arg, const struct step_run *s)
 {
 	struct run *r = arg;
 
-	order_end(&r->order, (size_t)(s - r->result->runs));
+	if (r->o->observer.begun)
+		r->o->observer.begun(r->o->observer.arg, s->plan->step->name);
+}
+
+static void on_step_ended(void *arg, const struct step_run *s)
+{
+	struct run *r = arg;
+
 	if (r->o->observer.ended)
 		r->o->observer.ended(r->o->observer.arg, &s->result);
 }
@@ -562,6 +560,32 @@ static void open_pool(struct run *r)
 	});
 }
 
+static void open_world(struct run *r)
+{
+	const struct run_options *o = r->o;
+	struct walk_world *w = &r->world;
+
+	w->ctx = (struct step_context){
+		.config = &o->file->config,
+		.shows_advice = o->shows_advice,
+		.loop = &r->loop,
+		.gate = r->gate,
+		.scrub = r->scrub,
+		.pool = r->pool,
+		.grace_ms = CLIENT_GRACE_MS,
+		.verdict = on_verdict,
+		.progress = on_progress,
+		.arg = r,
+	};
+	w->jobs.max = jobs_that_fit();
+	if (o->jobs && o->jobs < w->jobs.max)
+		w->jobs.max = o->jobs;
+	w->credentials = r->credentials;
+	w->ledger = r->ledger;
+	w->generation = r->result->report.generation;
+	w->begin_wall_ns = r->begin_wall_ns;
+}
+
 static int prepare(struct run *r, struct err *err)
 {
 	const struct run_options *o = r->o;
@@ -581,10 +605,10 @@ static int prepare(struct run *r, struct err *err)
 	r->has_loop = true;
 	r->begin_ns = loop_now(&r->loop);
 	r->begin_wall_ns = r->loop.clock->wall_ns(r->loop.clock);
-	if (plan_make(&p, &result->arena, &r->plan, err) < 0)
+	if (plan_make(&p, &result->arena, &r->walk->plan, err) < 0)
 		return -1;
-	for (size_t i = 0; i < r->plan.warnings.n; i++)
-		warn(r, r->plan.warnings.item[i]);
+	for (size_t i = 0; i < r->walk->plan.warnings.n; i++)
+		warn(r, r->walk->plan.warnings.item[i]);
 	if (open_ledger(r, err) < 0)
 		return -1;
 	if (result->busy_skipped)
@@ -596,176 +620,20 @@ static int prepare(struct run *r, struct err *err)
 	if (open_gate(r, err) < 0)
 		return -1;
 	open_pool(r);
-	r->ctx = (struct step_context){
-		.routine = o->routine->name,
-		.config = &o->file->config,
-		.shows_advice = o->shows_advice,
-		.loop = &r->loop,
-		.gate = r->gate,
-		.scrub = r->scrub,
-		.pool = r->pool,
-		.grace_ms = CLIENT_GRACE_MS,
-		.step_ended = on_step_ended,
-		.verdict = on_verdict,
-		.progress = on_progress,
-		.arg = r,
-	};
-	r->jobs = jobs_that_fit();
-	if (o->jobs && o->jobs < r->jobs)
-		r->jobs = o->jobs;
+	open_world(r);
 	return 0;
 }
 
-/* ---- permission and credentials ---- */
-
-static void judge_one(struct run *r, struct plan_step *p)
-{
-	struct arena *arena = &r->result->arena;
-	struct err err = ERR_INIT;
-
-	if (p->reason != REASON_NONE && p->reason != REASON_DRY_RUN)
-		return;
-	/* a dry run of a step that lacks a variable */
-	if (!p->request.policy)
-		return;
-	if (p->request.program
-		    ? gate_check(r->gate, &p->request, &err) == 0
-		    : server_url_judge(r->gate, p->step->server, &err) == 0)
-		return;
-	if (p->reason == REASON_DRY_RUN) {
-		p->error = str_of(
-			arena_printf(arena, "would not run: %s", err.msg));
-		return;
-	}
-	p->error = str_of(arena_strdup(arena, err.msg));
-	p->reason = failure_of_spawn(&err);
-	if (p->reason == REASON_TRANSPORT)
-		p->reason = REASON_POLICY;
-}
-
-static void give_credentials(struct run *r, struct plan_step *p,
-			     struct env *env)
-{
-	struct err err = ERR_INIT;
-
-	if (p->reason != REASON_NONE || r->loop.signal)
-		return;
-	if ((credentials_give(r->credentials, &p->server_env, env, &err) < 0 ||
-	     credentials_give(r->credentials, &p->step->env, env, &err) < 0) &&
-	    !r->loop.signal) {
-		p->reason = REASON_NO_CREDENTIAL;
-		p->error = str_of(arena_strdup(&r->result->arena, err.msg));
-	}
-}
-
-/* ---- the walk over the plan ---- */
-
-static const struct report_step *result_of(void *arg, size_t step)
-{
-	struct run *r = arg;
-	struct step_run *s = &r->result->runs[step];
-
-	return s->phase == STEP_ENDED ? &s->result : NULL;
-}
-
-static const struct report_step *find_result(void *arg, enum ref_root root,
-					     struct str name)
-{
-	struct run *r = arg;
-	const struct ledger_routine which = which_of(r);
-
-	if (root == REF_PREVIOUS && !r->has_previous)
-		r->previous =
-			previous_find(r->ledger, &which, &r->result->arena);
-	r->has_previous |= root == REF_PREVIOUS;
-	if (root == REF_PREVIOUS)
-		return previous_step(r->previous, name);
-	for (size_t i = 0; i < r->plan.n_steps; i++)
-		if (str_is(name, r->plan.steps[i].step->name))
-			return result_of(r, i);
-	return NULL;
-}
-
-/* The object behind $run; date and time are the person's. */
-static struct str facts_of_run(const struct run *r)
-{
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	time_t now = (time_t)(r->begin_wall_ns / (int64_t)NS_PER_S);
-	char date[16] = "", hour[16] = "";
-	struct tm tm;
-	struct jw w;
-
-	if (localtime_r(&now, &tm)) {
-		strftime(date, sizeof(date), "%Y-%m-%d", &tm);
-		strftime(hour, sizeof(hour), "%H:%M:%S", &tm);
-	}
-	jw_init(&w, &out, false);
-	jw_object(&w);
-	jw_kv_int(&w, "generation", (int64_t)r->result->report.generation);
-	jw_kv_cstr(&w, "date", date);
-	jw_kv_cstr(&w, "time", hour);
-	jw_kv_cstr(&w, "routine", r->o->routine->name);
-	jw_end(&w);
-	return arena_str(&r->result->arena, buf_str(&out));
-}
-
-static void open_turn(struct run *r)
-{
-	order_init(&r->order, &r->plan, &r->result->arena);
-	r->turn = (struct turn){
-		.plan = &r->plan,
-		.result = result_of,
-		.arg = r,
-		.values = r->plan.inputs,
-	};
-	r->turn.values.run = facts_of_run(r);
-	r->turn.values.find = find_result;
-	r->turn.values.arg = r;
-}
-
-static size_t next_step(const struct run *r)
-{
-	return order_next(&r->order, r->jobs);
-}
-
-static void begin_step(struct run *r, size_t i)
-{
-	struct step_run *s = &r->result->runs[i];
-
-	order_begin(&r->order, i);
-	turn_take(&r->turn, i, &s->arena);
-	if (r->o->observer.begun && s->plan->reason == REASON_NONE)
-		r->o->observer.begun(r->o->observer.arg, s->plan->step->name);
-	step_begin(s);
-}
+/* ---- from the first step to the last ---- */
 
 /* Ctrl-C ends all steps in order; a second one at once. */
 static void on_signal(void *arg, int signal)
 {
 	struct run *r = arg;
 
-	r->ctx.grace_ms = CLIENT_GRACE_STOPPED_MS;
 	if (r->loop.signal_count > 1)
 		pool_hurry(r->pool, NULL, POOL_KILL);
-	for (size_t i = 0; i < r->plan.n_steps; i++)
-		if (r->order.begun[i])
-			step_cancel(&r->result->runs[i], signal_name(signal));
-}
-
-/* Cancel the steps that had not begun when the signal came. */
-static void cancel_the_rest(struct run *r)
-{
-	for (size_t i = r->order.first; i < r->plan.n_steps; i++) {
-		struct step_run *s = &r->result->runs[i];
-
-		if (r->order.begun[i])
-			continue;
-		order_begin(&r->order, i);
-		if (s->plan->reason != REASON_NONE)
-			step_begin(s);
-		else
-			step_cancel(s, signal_name(r->loop.signal));
-	}
+	walk_cancel(r->walk, signal_name(signal));
 }
 
 static void on_tick(void *arg)
@@ -795,25 +663,21 @@ static int walk_plan(struct run *r, struct err *err)
 		r->tick = (struct loop_timer){.fire = on_tick, .arg = r};
 		on_tick(r);
 	}
+	if (r->loop.signal)
+		on_signal(r, r->loop.signal);
 	for (;;) {
-		size_t next = next_step(r);
+		bool more = jobs_begin(&r->world.jobs);
 
-		if (r->loop.signal)
-			cancel_the_rest(r);
-		else if (next < r->plan.n_steps)
-			begin_step(r, next);
 		/* the last of a server may have been skipped or cancelled */
-		if (order_is_over(&r->order) && pool_is_idle(r->pool))
+		if (walk_is_over(r->walk) && pool_is_idle(r->pool))
 			return 0;
-		next = next_step(r);
-		if (next == r->plan.n_steps)
+		if (!more)
 			use_pause(r);
 		/* flow_make() leaves no circle */
-		assert(next < r->plan.n_steps || r->order.n_begun > 0);
+		assert(more || r->walk->order.n_begun > 0);
 		/* between two starts the others go on: what has ended gives
 		   its memory, descriptors and control group to the next */
-		if ((next < r->plan.n_steps ? loop_look : loop_turn)(&r->loop,
-								     err) < 0)
+		if ((more ? loop_look : loop_turn)(&r->loop, err) < 0)
 			return -1;
 	}
 }
@@ -825,18 +689,15 @@ static int execute(struct run *r, struct err *err)
 	const struct run_tracer *t = r->o->tracer;
 	struct run_result *result = r->result;
 
-	for (size_t i = 0; t && i < r->plan.n_steps; i++)
-		if (t->begin(t->arg, r->gate, &r->plan.steps[i], err) < 0)
+	for (size_t i = 0; t && i < r->walk->plan.n_steps; i++)
+		if (t->begin(t->arg, r->gate, &r->walk->plan.steps[i], err) < 0)
 			return -1;
-	result->runs = mem_zalloc(r->plan.n_steps * sizeof(*result->runs));
-	result->n_runs = r->plan.n_steps;
-	for (size_t i = 0; i < r->plan.n_steps; i++)
-		judge_one(r, &r->plan.steps[i]);
-	for (size_t i = 0; i < r->plan.n_steps; i++)
-		give_credentials(r, &r->plan.steps[i], &result->runs[i].env);
-	for (size_t i = 0; i < r->plan.n_steps; i++)
-		step_init(&result->runs[i], &r->ctx, &r->plan.steps[i]);
-	open_turn(r);
+	r->walk->begun = on_step_begun;
+	r->walk->ended = on_step_ended;
+	r->walk->arg = r;
+	walk_init(r->walk, &r->world, &result->arena);
+	r->giver = (struct jobs_giver){walk_go, r->walk};
+	jobs_join(&r->world.jobs, &r->giver);
 	if (walk_plan(r, err) < 0)
 		return -1;
 	fill_report(r);
@@ -847,7 +708,7 @@ static int execute(struct run *r, struct err *err)
 int run_routine(const struct run_options *o, struct run_result *ret,
 		struct err *err)
 {
-	struct run r = {.o = o, .result = ret, .lock = -1};
+	struct run r = {.o = o, .result = ret, .walk = &ret->walk, .lock = -1};
 	int status;
 
 	*ret = (struct run_result){.arena = ARENA_INIT};
@@ -863,8 +724,8 @@ int run_routine(const struct run_options *o, struct run_result *ret,
 		run_result_release(ret);
 	}
 	/* loop and gate end here, and the results no longer need them */
-	for (size_t i = 0; i < ret->n_runs; i++)
-		ret->runs[i].ctx = NULL;
+	walk_leave_loop(r.walk);
+	jobs_release(&r.world.jobs);
 	fd_closep(&r.lock);
 	log_set_filter(NULL, NULL);
 	pool_free(r.pool);
@@ -884,11 +745,7 @@ int run_routine(const struct run_options *o, struct run_result *ret,
 
 void run_result_release(struct run_result *r)
 {
-	for (size_t i = 0; i < r->n_runs; i++)
-		step_release(&r->runs[i]);
-	free(r->runs);
-	r->runs = NULL;
-	r->n_runs = 0;
+	walk_clear(&r->walk);
 	arena_release(&r->arena);
 	loop_give_signals_back();
 }

@@ -1,6 +1,6 @@
 /*
- * Walks a plan: judges it, takes a generation, runs the steps in one loop,
- * fills the report and the ledger.
+ * Runs a routine: takes a generation, walks over the plan in one loop, fills
+ * the report and the ledger.
  *
  *	struct run_options o = {.file = &file, .routine = routine};
  *	struct run_result result;
@@ -18,7 +18,7 @@
 #include "core/base/err.h"
 #include "core/report/report.h"
 #include "core/config/config.h"
-#include "core/run/step.h"
+#include "core/run/walk.h"
 
 /* Callbacks for live lines on a terminal. All may be NULL. */
 struct run_observer {
@@ -65,10 +65,9 @@ struct run_result {
 	struct arena arena; /* of the report */
 	struct report report;
 	int exit_status;
-	bool busy_skipped;     /* on_busy = "skip": another process runs it */
-	uint64_t scrubbed;     /* secrets that were taken out */
-	struct step_run *runs; /* the report borrows from them */
-	size_t n_runs;
+	bool busy_skipped; /* on_busy = "skip": another process runs it */
+	uint64_t scrubbed; /* secrets that were taken out */
+	struct walk walk;  /* the report borrows from its steps */
 };
 
 /*

@@ -636,7 +636,7 @@ static void step_end(struct step_run *s)
 	loop_timer_clear(s->ctx->loop, &s->budget);
 	env_release(&s->env);
 	set_phase(s, STEP_ENDED);
-	s->ctx->step_ended(s->ctx->arg, s);
+	s->ctx->step_ended(s->ctx->ended_arg, s);
 }
 
 /* End it before it begins. */

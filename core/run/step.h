@@ -39,7 +39,8 @@ struct step_context {
 	struct scrub *scrub; /* values that must not appear anywhere */
 	struct pool *pool;   /* servers; NULL where there are none */
 	uint64_t grace_ms;   /* between the steps of an orderly end */
-	void (*step_ended)(void *arg, struct step_run *s);
+	void (*step_ended)(void *ended_arg, struct step_run *s);
+	void *ended_arg;
 	/* Verdict on a program that was started, before it is freed; or NULL */
 	void (*verdict)(void *arg, const struct step_run *s,
 			const struct gate_verdict *v);

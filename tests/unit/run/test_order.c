@@ -66,7 +66,7 @@ static int walk(struct value_row *r, bool by_needs)
 	while (!order_is_over(&o)) {
 		size_t begun[16], n = 0, next;
 
-		while ((next = order_next(&o, (unsigned)jobs)) < plan.n_steps) {
+		while ((next = order_next(&o, n < jobs)) < plan.n_steps) {
 			order_begin(&o, next);
 			buf_addc(&r->out, words.item[next][0]);
 			begun[n++] = next;

@@ -1,0 +1,54 @@
+#include "core/run/jobs.h"
+
+#include <stdlib.h>
+
+#include "core/base/mem.h"
+
+bool jobs_have_room(const struct jobs *j)
+{
+	return j->running < j->max;
+}
+
+void jobs_join(struct jobs *j, struct jobs_giver *g)
+{
+	j->giver =
+		mem_realloc(j->giver, (j->n + 1) * sizeof(struct jobs_giver *));
+	j->giver[j->n++] = g;
+	j->has_news = true;
+}
+
+void jobs_leave(struct jobs *j, const struct jobs_giver *g)
+{
+	/* the place stays until the next time that all are asked */
+	for (size_t i = 0; i < j->n; i++)
+		if (j->giver[i] == g)
+			j->giver[i] = NULL;
+}
+
+static void close_gaps(struct jobs *j)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < j->n; i++)
+		if (j->giver[i])
+			j->giver[n++] = j->giver[i];
+	j->n = n;
+}
+
+bool jobs_begin(struct jobs *j)
+{
+	bool more = false;
+
+	close_gaps(j);
+	j->has_news = false;
+	for (size_t i = 0; i < j->n; i++)
+		if (j->giver[i] && j->giver[i]->begin(j->giver[i]->arg))
+			more = true;
+	return more || j->has_news;
+}
+
+void jobs_release(struct jobs *j)
+{
+	free(j->giver);
+	*j = (struct jobs){.max = 0};
+}

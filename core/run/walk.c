@@ -1,0 +1,250 @@
+#include "core/run/walk.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "core/base/jw.h"
+#include "core/base/mem.h"
+#include "core/client/failure.h"
+#include "core/config/server_url.h"
+#include "core/run/previous.h"
+
+/* ---- permission and credentials ---- */
+
+static void judge(struct walk *w, struct plan_step *p)
+{
+	struct gate *gate = w->ctx.gate;
+	struct err err = ERR_INIT;
+
+	if (p->reason != REASON_NONE && p->reason != REASON_DRY_RUN)
+		return;
+	/* a dry run of a step that lacks a variable */
+	if (!p->request.policy)
+		return;
+	if (p->request.program
+		    ? gate_check(gate, &p->request, &err) == 0
+		    : server_url_judge(gate, p->step->server, &err) == 0)
+		return;
+	if (p->reason == REASON_DRY_RUN) {
+		p->error = str_of(
+			arena_printf(w->arena, "would not run: %s", err.msg));
+		return;
+	}
+	p->error = str_of(arena_strdup(w->arena, err.msg));
+	p->reason = failure_of_spawn(&err);
+	if (p->reason == REASON_TRANSPORT)
+		p->reason = REASON_POLICY;
+}
+
+static void give_credentials(struct walk *w, struct plan_step *p,
+			     struct env *env)
+{
+	struct credentials *c = w->world->credentials;
+	struct err err = ERR_INIT;
+
+	if (p->reason != REASON_NONE || w->ctx.loop->signal)
+		return;
+	if ((credentials_give(c, &p->server_env, env, &err) < 0 ||
+	     credentials_give(c, &p->step->env, env, &err) < 0) &&
+	    !w->ctx.loop->signal) {
+		p->reason = REASON_NO_CREDENTIAL;
+		p->error = str_of(arena_strdup(w->arena, err.msg));
+	}
+}
+
+/* ---- values ---- */
+
+static const struct report_step *result_of(void *arg, size_t step)
+{
+	const struct walk *w = arg;
+	const struct step_run *s = &w->runs[step];
+
+	return s->phase == STEP_ENDED ? &s->result : NULL;
+}
+
+static const struct report_step *find_previous(struct walk *w, struct str name)
+{
+	const struct ledger_routine which = {
+		.name = w->plan.routine->name,
+		.file = w->ctx.config->path,
+	};
+
+	if (!w->has_previous)
+		w->previous = previous_find(w->world->ledger, &which, w->arena);
+	w->has_previous = true;
+	return previous_step(w->previous, name);
+}
+
+static const struct report_step *find_result(void *arg, enum ref_root root,
+					     struct str name)
+{
+	struct walk *w = arg;
+
+	if (root == REF_PREVIOUS)
+		return find_previous(w, name);
+	for (size_t i = 0; i < w->plan.n_steps; i++)
+		if (str_is(name, w->plan.steps[i].step->name))
+			return result_of(w, i);
+	return NULL;
+}
+
+/* The object behind $run; date and time are the person's. */
+static struct str facts_of_run(const struct walk *w)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	time_t now = (time_t)(w->world->begin_wall_ns / (int64_t)NS_PER_S);
+	char date[16] = "", hour[16] = "";
+	struct tm tm;
+	struct jw j;
+
+	if (localtime_r(&now, &tm)) {
+		strftime(date, sizeof(date), "%Y-%m-%d", &tm);
+		strftime(hour, sizeof(hour), "%H:%M:%S", &tm);
+	}
+	jw_init(&j, &out, false);
+	jw_object(&j);
+	jw_kv_int(&j, "generation", (int64_t)w->world->generation);
+	jw_kv_cstr(&j, "date", date);
+	jw_kv_cstr(&j, "time", hour);
+	jw_kv_cstr(&j, "routine", w->plan.routine->name);
+	jw_end(&j);
+	return arena_str(w->arena, buf_str(&out));
+}
+
+/* ---- the begin ---- */
+
+static void on_step_ended(void *arg, struct step_run *s)
+{
+	struct walk *w = arg;
+	struct jobs *jobs = &w->world->jobs;
+
+	order_end(&w->order, (size_t)(s - w->runs));
+	jobs->running--;
+	jobs->has_news = true;
+	if (w->ended)
+		w->ended(w->arg, s);
+}
+
+void walk_init(struct walk *w, struct walk_world *world, struct arena *arena)
+{
+	struct plan *plan = &w->plan;
+
+	w->world = world;
+	w->arena = arena;
+	w->ctx = world->ctx;
+	w->ctx.routine = plan->routine->name;
+	w->ctx.step_ended = on_step_ended;
+	w->ctx.ended_arg = w;
+	w->runs = mem_zalloc(plan->n_steps * sizeof(*w->runs));
+	for (size_t i = 0; i < plan->n_steps; i++)
+		judge(w, &plan->steps[i]);
+	for (size_t i = 0; i < plan->n_steps; i++)
+		give_credentials(w, &plan->steps[i], &w->runs[i].env);
+	for (size_t i = 0; i < plan->n_steps; i++)
+		step_init(&w->runs[i], &w->ctx, &plan->steps[i]);
+	order_init(&w->order, plan, arena);
+	w->turn = (struct turn){
+		.plan = plan,
+		.result = result_of,
+		.arg = w,
+		.values = plan->inputs,
+	};
+	w->turn.values.run = facts_of_run(w);
+	w->turn.values.find = find_result;
+	w->turn.values.arg = w;
+}
+
+/* ---- the way ---- */
+
+/* It is the step's turn; it may end before it begins. */
+static struct step_run *take(struct walk *w, size_t i)
+{
+	order_begin(&w->order, i);
+	w->world->jobs.running++;
+	return &w->runs[i];
+}
+
+static void begin_step(struct walk *w, size_t i)
+{
+	struct step_run *s = take(w, i);
+
+	turn_take(&w->turn, i, &s->arena);
+	if (w->begun && s->plan->reason == REASON_NONE)
+		w->begun(w->arg, s);
+	step_begin(s);
+}
+
+/* Cancel the steps that had not begun. */
+static void cancel_the_rest(struct walk *w)
+{
+	for (size_t i = w->order.first; i < w->plan.n_steps; i++) {
+		struct step_run *s = &w->runs[i];
+
+		if (w->order.begun[i])
+			continue;
+		take(w, i);
+		if (s->plan->reason != REASON_NONE)
+			step_begin(s);
+		else
+			step_cancel(s, w->cancelled);
+	}
+}
+
+static bool is_due(const struct walk *w)
+{
+	return order_next(&w->order, jobs_have_room(&w->world->jobs)) <
+	       w->plan.n_steps;
+}
+
+bool walk_go(void *arg)
+{
+	struct walk *w = arg;
+
+	if (w->cancelled)
+		cancel_the_rest(w);
+	else if (is_due(w))
+		begin_step(w, order_next(&w->order, true));
+	return is_due(w);
+}
+
+void walk_cancel(struct walk *w, const char *why)
+{
+	w->cancelled = why;
+	w->ctx.grace_ms = CLIENT_GRACE_STOPPED_MS;
+	for (size_t i = 0; i < w->plan.n_steps; i++)
+		if (w->order.begun[i])
+			step_cancel(&w->runs[i], why);
+	w->world->jobs.has_news = true;
+}
+
+/* ---- the end ---- */
+
+bool walk_is_over(const struct walk *w)
+{
+	return order_is_over(&w->order);
+}
+
+void walk_report(const struct walk *w, struct arena *arena,
+		 struct report *report)
+{
+	report->routine = w->plan.routine->name;
+	report->generation = w->world->generation;
+	report->n_steps = w->plan.n_steps;
+	report->steps = ARENA_ARRAY(arena, struct report_step, w->plan.n_steps);
+	for (size_t i = 0; i < w->plan.n_steps; i++)
+		report->steps[i] = w->runs[i].result;
+}
+
+void walk_leave_loop(struct walk *w)
+{
+	for (size_t i = 0; w->runs && i < w->plan.n_steps; i++)
+		w->runs[i].ctx = NULL;
+}
+
+void walk_clear(struct walk *w)
+{
+	for (size_t i = 0; w->runs && i < w->plan.n_steps; i++)
+		step_release(&w->runs[i]);
+	free(w->runs);
+	w->runs = NULL;
+}

@@ -1,0 +1,78 @@
+/*
+ * The walk over one plan: its steps are judged, get their credentials, and
+ * begin when it is their turn.
+ *
+ *	plan_make(&options, arena, &w.plan, err)
+ *	walk_init(&w, &world, arena);
+ *	... walk_go() whenever something may begin, until walk_is_over()
+ *	walk_report(&w, arena, &report);
+ *	walk_clear(&w);	after the report was printed: it borrows
+ *
+ * A run has one, and one more for each routine that is a step.
+ */
+#ifndef CORE_RUN_WALK_H
+#define CORE_RUN_WALK_H
+
+#include "core/base/arena.h"
+#include "core/report/ledger.h"
+#include "core/report/report.h"
+#include "core/run/jobs.h"
+#include "core/run/order.h"
+#include "core/run/plan.h"
+#include "core/run/step.h"
+#include "core/run/turn.h"
+
+/* Things that all walks of a run share; borrowed by them. */
+struct walk_world {
+	struct step_context ctx; /* of every step, but for what its walk sets */
+	struct jobs jobs;
+	struct credentials *credentials;
+	struct ledger *ledger; /* for $previous; NULL: there is none */
+	uint64_t generation;
+	int64_t begin_wall_ns; /* of the run */
+};
+
+struct walk {
+	struct plan plan; /* set before walk_init() */
+	/* Live lines; or NULL. */
+	void (*begun)(void *arg, const struct step_run *s);
+	void (*ended)(void *arg, const struct step_run *s);
+	void *arg;
+
+	/* from here on: its own */
+	struct walk_world *world;
+	struct arena *arena;
+	struct step_run *runs; /* one per step; owned */
+	struct step_context ctx;
+	struct order order;
+	struct turn turn;
+	const struct report *previous; /* for $previous; NULL: none */
+	bool has_previous;	       /* it was looked for */
+	const char *cancelled;	       /* why nothing begins any more */
+};
+
+/*
+ * Judge every step, give it its credentials, and get it ready to begin.
+ *
+ * arena  that of the plan
+ */
+void walk_init(struct walk *w, struct walk_world *world, struct arena *arena);
+/*
+ * Begin the next step where one is due and there is room; for struct
+ * jobs_giver.
+ *
+ * arg      struct walk
+ * returns  true: another can begin at once
+ */
+bool walk_go(void *arg) MUST_USE;
+/* End the steps that run, and let none begin; once more: at once. */
+void walk_cancel(struct walk *w, const char *why);
+bool walk_is_over(const struct walk *w) MUST_USE;
+/* The results, in `arena`, which borrow from the walk. */
+void walk_report(const struct walk *w, struct arena *arena,
+		 struct report *report);
+/* Loop, gate and pool end before the results are released. */
+void walk_leave_loop(struct walk *w);
+void walk_clear(struct walk *w);
+
+#endif
