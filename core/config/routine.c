@@ -955,6 +955,23 @@ static void check_server(struct loader *l, const struct toml_value *from,
 			   s->name);
 }
 
+/* A table under a header begins before its key, one in braces behind it. */
+static enum sandbox_form form_of(const struct toml_value *owner)
+{
+	for (size_t i = 0; i < owner->table.n; i++) {
+		const struct toml_member *m = &owner->table.member[i];
+
+		if (strcmp(m->key, "sandbox") != 0)
+			continue;
+		return m->value.line == m->line && m->value.col == m->col
+			       ? SANDBOX_DOTTED
+		       : m->value.line == m->line && m->value.col > m->col
+			       ? SANDBOX_INLINE
+			       : SANDBOX_TABLE;
+	}
+	return SANDBOX_ABSENT;
+}
+
 static void load_server(const struct reading *r, const struct toml_member *m)
 {
 	struct loader *l = r->l;
@@ -978,6 +995,7 @@ static void load_server(const struct reading *r, const struct toml_member *m)
 	l->server = m->key;
 	l->unset = &s->unset;
 	load_table(l, &m->value, SECTION_server, SECTION_server, s);
+	s->sandbox_form = form_of(&m->value);
 	l->server = NULL;
 	l->unset = NULL;
 	/* before it is expanded */
@@ -1103,23 +1121,6 @@ static struct toml_value skipped_step(struct loader *l,
 				own.table.member[own.table.n++] =
 					from->table.member[i];
 	return own;
-}
-
-/* A table under a header begins before its key, one in braces behind it. */
-static enum sandbox_form form_of(const struct toml_value *step)
-{
-	for (size_t i = 0; i < step->table.n; i++) {
-		const struct toml_member *m = &step->table.member[i];
-
-		if (strcmp(m->key, "sandbox") != 0)
-			continue;
-		return m->value.line == m->line && m->value.col == m->col
-			       ? SANDBOX_DOTTED
-		       : m->value.line == m->line && m->value.col > m->col
-			       ? SANDBOX_INLINE
-			       : SANDBOX_TABLE;
-	}
-	return SANDBOX_ABSENT;
 }
 
 static void load_step(const struct reading *r, const struct toml_value *from,

@@ -86,12 +86,22 @@ struct server_auth {
 #define SERVER_TYPE_AUTH struct server_auth
 
 /* A server, by the rows of servers.def. */
+/* How the `sandbox` of a step or server is written, and so lines to add to it.
+ */
+enum sandbox_form {
+	SANDBOX_ABSENT,
+	SANDBOX_DOTTED, /* sandbox.read = [] */
+	SANDBOX_INLINE, /* sandbox = { read = [] } */
+	SANDBOX_TABLE,	/* [routines.r.steps.sandbox] */
+};
+
 struct server {
 	const char *name;
 #define SERVER(key, field, type, ...) SERVER_TYPE_##type field;
 #include "core/config/servers.def"
 	bool url_has_reference; /* a variable is in it, behind the host */
 	const char *unset;	/* a variable that it lacks: a sentence; NULL */
+	enum sandbox_form sandbox_form;
 	uint32_t line, col;
 };
 
@@ -107,14 +117,6 @@ enum {
 /* The nth of them; its .from is NULL where there is none. */
 const struct env_ref *server_reference(const struct server *s, size_t nth)
 	MUST_USE;
-
-/* How the `sandbox` of a step is written, and so lines to add to it. */
-enum sandbox_form {
-	SANDBOX_ABSENT,
-	SANDBOX_DOTTED, /* sandbox.read = [] */
-	SANDBOX_INLINE, /* sandbox = { read = [] } */
-	SANDBOX_TABLE,	/* [routines.r.steps.sandbox] */
-};
 
 struct step {
 	const char *name;

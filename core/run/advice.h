@@ -38,9 +38,10 @@ struct advice_known {
 	 */
 	const struct gate_policy *own;
 	const struct config *config;
-	/* Where a setting stands, "[routines.r.steps.sandbox]", that is not
-	   beside the other keys of the step; NULL: there, after "sandbox." */
+	/* Where a setting stands, "[routines.r.steps.sandbox]"; NULL: beside
+	   the other keys of the step */
 	const char *inside;
+	bool is_bare;		   /* without "sandbox." before the key */
 	const struct scrub *scrub; /* of names of programs; may be NULL */
 	/* Both NULL: no file is advised. */
 	struct gate *gate;

@@ -63,7 +63,7 @@ static void add_toml(const struct pieces *all, const struct piece *p,
 				     as_written(all, there.item[i]));
 	for (size_t i = 0; i < p->values.n; i++)
 		list_add_new(&row.values, all->arena, p->values.item[i]);
-	buf_addf(out, "%s%s = ", inside ? "" : "sandbox.", p->key);
+	buf_addf(out, "%s%s = ", all->known->is_bare ? "" : "sandbox.", p->key);
 	edit_add_value(out, &row);
 	if (inside)
 		buf_addf(out, " # in %s", inside);

@@ -421,16 +421,33 @@ static const char *const *plain_lines(const struct step_run *s,
 	return lines.item;
 }
 
-/* Name the place of a new row where that is no dotted key; or NULL. */
-static const char *place_of_rows(struct step_run *s)
+/*
+ * Find the sandbox that rows belong in, and say where that is unless it is the
+ * step's, with dotted keys. A step without one shares that of its server: with
+ * an own one it would get a program of its own.
+ */
+static void find_table(struct step_run *s, struct advice_known *known)
 {
-	enum sandbox_form form = s->plan->step->sandbox_form;
+	const struct step *step = s->plan->step;
+	bool is_shared = step->sandbox_form == SANDBOX_ABSENT && step->server;
+	enum sandbox_form form =
+		is_shared ? step->server->sandbox_form : step->sandbox_form;
+	const char *table =
+		is_shared
+			? arena_printf(&s->arena, "[servers.%s%s]",
+				       step->server_name,
+				       form == SANDBOX_TABLE ? ".sandbox" : "")
+		: form == SANDBOX_TABLE
+			? arena_printf(&s->arena, "[routines.%s.steps.sandbox]",
+				       s->ctx->routine)
+			: NULL;
 
-	return form == SANDBOX_TABLE
-		       ? arena_printf(&s->arena, "[routines.%s.steps.sandbox]",
-				      s->ctx->routine)
-	       : form == SANDBOX_INLINE ? "sandbox = { }"
-					: NULL;
+	known->own = is_shared ? &step->server->sandbox : &step->sandbox;
+	known->is_bare = form == SANDBOX_TABLE || form == SANDBOX_INLINE;
+	known->inside =
+		form != SANDBOX_INLINE ? table
+		: table ? arena_printf(&s->arena, "sandbox = { } of %s", table)
+			: "sandbox = { }";
 }
 
 /*
@@ -442,15 +459,13 @@ static void advise(struct step_run *s, struct str err_tail,
 		   const struct gate_verdict *v)
 {
 	struct gate_request request = s->plan->request;
-	const struct advice_known known = {
+	struct advice_known known = {
 		.verdict = v,
 		.said = has_failed(s) ? words_of(s, err_tail) : err_tail,
 		.asked = s->plan->inputs.json,
 		.failed = has_failed(s),
 		.is_server = s->is_call,
-		.own = &s->plan->step->sandbox,
 		.config = s->ctx->config,
-		.inside = place_of_rows(s),
 		.scrub = s->scrub,
 		.gate = s->ctx->gate,
 		.request = &request,
@@ -463,6 +478,7 @@ static void advise(struct step_run *s, struct str err_tail,
 	struct advice_list list = {.item = NULL};
 	struct report_advice *all;
 
+	find_table(s, &known);
 	request.env = plain_lines(s, &s->arena);
 	if (s->result.reason != REASON_CANCELLED && known.request->program)
 		list = advice_find(&known, &s->arena);

@@ -74,6 +74,36 @@ sandbox = { memory = '64MiB', read = ['elsewhere/b.md'] }"
 is "in braces: the advice" "$(lines)" \
 	'read = ["elsewhere/b.md", "elsewhere/a.md"] # in sandbox = { }, in place of the row that is there'
 
+# Steps share the program of a declared server, and so its sandbox.
+mkdir serves
+tool_server serves/reads.py <<END
+try:
+    text, bad = open("$T/elsewhere/a.md").read().strip(), False
+except OSError as e:
+    text, bad = str(e), True
+END
+for own in '' 'sandbox.memory = "512MiB"' 'sandbox = { memory = "512MiB" }' \
+	$'[servers.s.sandbox]\nmemory = "512MiB"'; do
+	{
+		printf '[servers.s]\ncommand = "%s"\n' "$PYTHON"
+		printf 'args = ["serves/reads.py"]\n%s\n' "$own"
+		printf '[[routines.r.steps]]\nname = "s"\ntype = "mcp-client"\n'
+		printf 'server = "s"\ntool = "t"\n'
+	} >shared.toml
+	run_matins run -c shared.toml r --json
+	case $own in
+	*']'*) where="read = [\"elsewhere/a.md\"] # in [servers.s.sandbox]" ;;
+	*'{'*) where="read = [\"elsewhere/a.md\"] # in sandbox = { } of [servers.s]" ;;
+	*) where="sandbox.read = [\"elsewhere/a.md\"] # in [servers.s]" ;;
+	esac
+	is "the server has ${own:-no sandbox}: its line" "$(lines)" "$where"
+	[[ $own == *'{'* ]] && continue
+	sed -i "/^\[\[routines/i $where" shared.toml
+	run_matins run -c shared.toml r --json
+	json_is "the server has ${own:-no sandbox}: it works there" \
+		step_results[0].output 'call the dentist'
+done
+
 # ---- programs ----
 
 follow weather "$script
