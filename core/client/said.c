@@ -37,7 +37,7 @@ static const char *find_words(struct str line, const char *words)
 {
 	size_t n = strlen(words);
 
-	for (size_t i = 0; i + n <= line.n; i++) {
+	for (size_t i = 0; line.p && i + n <= line.n; i++) {
 		size_t k = 0;
 
 		while (k < n && tolower((unsigned char)line.p[i + k]) ==
@@ -227,7 +227,7 @@ static struct str name_in(struct str line, struct str words,
 		name = made;
 	if (!name.p && is_file)
 		name = name_behind(str_skip(line, at + words.n));
-	if (!name.p && is_file && !memchr(part.p, ' ', part.n))
+	if (!name.p && is_file && part.p && !memchr(part.p, ' ', part.n))
 		name = part;
 	return name.n ? name : (struct str){NULL, 0};
 }

@@ -250,7 +250,7 @@ args = ['-c', 'echo x >.envrc && git config user.name x && echo done']
 sandbox.preset = ['git']
 sandbox.write = ['.', '.envrc', '.git/config']"
 json_is "their twins, which write names: changed" \
-	step_results[0].output done
+	step_results[0].output 'done'
 rm -rf .git .envrc
 
 # A name without a mark of a path, of a write that was refused.
@@ -525,7 +525,7 @@ args = ['reads.py', \"$name\"]"
 	meant=${name##*\\n*}
 	json_is "a misspelt tool of a command: the nearest, if it can be written" \
 		step_results[0].advice[0].text \
-		"~^${meant:+did you mean $meant[?] }tools of this server: matins tools -- "
+		"~^${meant:+did you mean ${meant}[?] }tools of this server: matins tools -- "
 done
 for says in 'sys.exit()' 'print("{")' 'continue'; do
 	sed "s/if m..method.. == .tools.list.:/&\n        $says/" \
