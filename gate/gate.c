@@ -38,6 +38,10 @@ struct may_run {
 	const char *path;
 };
 
+/* Starts that callers have not heard of: the one that is on its way, and the
+   one before. */
+#define UNHEARD_MAX 2
+
 /* A start that is not over, and all that its child still reads. */
 struct starting {
 	struct prepared prepared;
@@ -584,10 +588,17 @@ static void settle(struct gate_child *c)
 	free_starting(s);
 }
 
-int gate_child_started(struct gate_child *c, struct err *err)
+static void close_start(struct gate_child *c)
 {
 	settle(c);
+	if (c->start_sock >= 0)
+		c->gate->n_unheard--;
 	fd_closep(&c->start_sock);
+}
+
+int gate_child_started(struct gate_child *c, struct err *err)
+{
+	close_start(c);
 	if (!c->start_error)
 		return 0;
 	*err = *c->start_error;
@@ -596,11 +607,13 @@ int gate_child_started(struct gate_child *c, struct err *err)
 
 /*
  * May others do something while the child starts? Only where the same was well
- * before in this run, and nothing has to be served meanwhile.
+ * before in this run, nothing has to be served meanwhile, and the caller hears
+ * of the starts, each of which has a descriptor.
  */
 static bool may_follow(const struct prepared *p)
 {
-	return p->request->may_follow && p->gate->has_started[p->own_view] &&
+	return p->request->may_follow && p->gate->n_unheard < UNHEARD_MAX &&
+	       p->gate->has_started[p->own_view] &&
 	       p->gate->hang == GATE_HANG_NEVER &&
 	       p->policy.net != POLICY_NET_PROXY &&
 	       (!p->launch.serve || p->launch.exec_cookie);
@@ -636,6 +649,7 @@ static int start_child(struct starting *s, struct gate_child *c,
 		fill_child(c, p);
 		c->starting = s;
 		c->gate->starting = c;
+		c->gate->n_unheard++;
 		return 0;
 	}
 	if (launch_wait(&s->launching, err) < 0) {
@@ -993,9 +1007,8 @@ static void end_child(struct gate_child *c)
 {
 	struct gate_verdict ignored;
 
-	settle(c);
-	fd_closep(&c->start_sock);
 	if (c->gate) {
+		close_start(c);
 		*(c->prev ? &c->prev->next : &c->gate->children) = c->next;
 		if (c->next)
 			c->next->prev = c->prev;

@@ -398,7 +398,7 @@ static void add_base_rules(struct launch *l)
 
 	if (l->fd[FD_RULESET] < 0)
 		return;
-	n = pass_peek(CHILD_FD(FD_BASE), fd);
+	n = pass_take(CHILD_FD(FD_BASE), fd, MSG_PEEK);
 	/* .n_base is complete by now */
 	if (n >= 0 && (size_t)n != l->n_base)
 		n = -EMFILE;
@@ -546,12 +546,9 @@ static long check_runner(int sock)
 }
 
 /* Descriptors at our numbers move out of the way first, then all into place. */
-static void move_descriptors(struct launch *l)
+static void move_descriptors(struct launch *l, int fd[N_FDS])
 {
-	int fd[N_FDS];
-
 	for (int i = 0; i < N_FDS; i++) {
-		fd[i] = l->fd[i];
 		if (fd[i] < 0 || fd[i] >= CHILD_FD(N_FDS))
 			continue;
 		fd[i] = (int)sys_call(SYS_fcntl, fd[i], F_DUPFD_CLOEXEC,
@@ -570,11 +567,16 @@ static void move_descriptors(struct launch *l)
 }
 
 /* First of all, before anything else changes a descriptor: it would be the
-   runner's. */
-static void leave_table(struct launch *l)
+   runner's. What is not in the new table comes in a message.
+   ret_fd  launch.fd as numbers of this table */
+static void leave_table(struct launch *l, int ret_fd[N_FDS])
 {
 	const uint64_t one = 1;
+	int fd[PASS_MAX];
+	long n;
 
+	for (int i = 0; i < N_FDS; i++)
+		ret_fd[i] = l->fd[i];
 	if (!l->table_end)
 		return;
 	child_must(l, STAGE_CLOSE,
@@ -582,9 +584,14 @@ static void leave_table(struct launch *l)
 			    CLOSE_RANGE_UNSHARE));
 	child_must(l, STAGE_CLOSE,
 		   sys_call(SYS_write, l->table_left, &one, sizeof(one)));
+	n = pass_take(ret_fd[FD_SOCK], fd, 0);
+	child_must(l, STAGE_CLOSE, n);
+	for (int i = N_FDS - 1; i >= 0; i--)
+		if (i != FD_SOCK && ret_fd[i] >= 0)
+			ret_fd[i] = --n < 0 ? -1 : fd[n];
 }
 
-static void join_namespaces(struct launch *l)
+static void join_namespaces(struct launch *l, int fd[N_FDS])
 {
 	int death = l->own_pids ? SIGKILL : CHILD_SIGNAL_END;
 
@@ -598,7 +605,7 @@ static void join_namespaces(struct launch *l)
 	child_must(l, STAGE_SESSION, sys_call(SYS_setpgid, 0, 0));
 	/* ignored, it would have the kernel reap our children */
 	child_must(l, STAGE_SESSION, child_default_signal(SIGCHLD));
-	move_descriptors(l);
+	move_descriptors(l, fd);
 	child_must(l, STAGE_PARENT, check_runner(CHILD_FD(FD_SOCK)));
 	if (!l->uid_map)
 		return;
@@ -1011,9 +1018,10 @@ int init_main(void *arg)
 	enum launch_left counts = l->left;
 	bool own_pids = l->own_pids;
 	long program, mask;
+	int fd[N_FDS];
 
-	leave_table(l);
-	join_namespaces(l);
+	leave_table(l, fd);
+	join_namespaces(l, fd);
 	/* folders of the view have the modes that are asked for */
 	mask = sys_call(SYS_umask, 0);
 	l->setup_step =

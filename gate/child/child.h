@@ -107,8 +107,9 @@ struct launch {
 	int fd[N_FDS];	    /* in the runner; -1 = none; FD_SOCK is filled in
 			       by launch_start() */
 	/* The runner's table of descriptors is shared until init has taken what
-	   lies below .table_end, and has written 8 bytes to .table_left; 0: it
-	   has a copy from the start (gate/child/launch.h). */
+	   lies below .table_end, and has written 8 bytes to .table_left; all
+	   but FD_SOCK then comes in a message on that. 0: it has a copy from
+	   the start (gate/child/launch.h). */
 	int table_end, table_left;
 	const char *uid_map, *gid_map; /* of an own user namespace, or NULL */
 	struct setup_list setup;

@@ -25,76 +25,74 @@
 /* Time to leave the table; a child that does nothing else needs none. */
 #define LEAVE_MS 20000
 
-/*
- * Numbers that stay ours from the first time on. Unused they are copies of
- * the first one, which a child that has left the table writes to.
- */
-static int place[N_FDS + 1];
-static size_t n_places;
+/* Numbers that stay ours from the first time on: an event that a child which
+   has left the table writes to, and one for FD_SOCK, until then a copy. */
+enum { PLACE_LEFT, PLACE_SOCK, N_PLACES };
+static int place[N_PLACES] = {-1, -1};
 
-static bool reserve_places(size_t n)
+static bool reserve_places(void)
 {
-	while (n_places < n) {
-		int fd = n_places ? fcntl(place[0], F_DUPFD_CLOEXEC, 0)
-				  : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-
-		if (fd < 0)
-			return false;
-		place[n_places++] = fd;
-	}
-	return true;
+	if (place[PLACE_LEFT] < 0)
+		place[PLACE_LEFT] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (place[PLACE_LEFT] >= 0 && place[PLACE_SOCK] < 0)
+		place[PLACE_SOCK] =
+			fcntl(place[PLACE_LEFT], F_DUPFD_CLOEXEC, 0);
+	return place[PLACE_SOCK] >= 0;
 }
 
-/* Take away the descriptors that were put there. */
-static void clear_places(void)
+/* Take away the socket that was put there. */
+static void clear_place(void)
 {
-	for (size_t i = 1; i < n_places; i++)
-		(void)!dup3(place[0], place[i], O_CLOEXEC);
+	(void)!dup3(place[PLACE_LEFT], place[PLACE_SOCK], O_CLOEXEC);
 }
 
 void table_end(struct launch *l, const struct table *t)
 {
 	if (!t->is_shared)
 		return;
-	clear_places();
-	memcpy(l->fd, t->before, sizeof(t->before));
+	clear_place();
+	l->fd[FD_SOCK] = -1;
 }
 
-bool table_share(struct launch *l, struct table *ret)
+/* Send all but FD_SOCK, in their order. */
+static long send_others(const struct launch *l, int sock)
 {
-	size_t n = 1;
+	int fd[N_FDS];
+	size_t n = 0;
+
+	_Static_assert(N_FDS <= PASS_MAX, "one message");
+	for (size_t i = 0; i < N_FDS; i++)
+		if (i != FD_SOCK && l->fd[i] >= 0)
+			fd[n++] = l->fd[i];
+	return pass_send(sock, 0, fd, n, MSG_DONTWAIT);
+}
+
+bool table_share(struct launch *l, int sock, struct table *ret)
+{
+	int *const left = &l->table_left, *const end = &l->table_end;
 
 	ret->is_shared = false;
-	l->table_end = 0;
-	for (size_t i = 0; i < N_FDS; i++)
-		n += l->fd[i] >= 0;
+	*end = 0;
 	/* the last one that was opened; the kernel gives the lowest */
-	if (l->fd[FD_SOCK] < TABLE_MANY || !reserve_places(n))
+	if (l->fd[FD_SOCK] < TABLE_MANY || !reserve_places() ||
+	    dup3(l->fd[FD_SOCK], place[PLACE_SOCK], O_CLOEXEC) < 0)
 		return false;
-	ret->is_shared = true;
-	memcpy(ret->before, l->fd, sizeof(ret->before));
-	for (size_t i = 0, at = 1; i < N_FDS; i++) {
-		if (l->fd[i] < 0)
-			continue;
-		if (dup3(l->fd[i], place[at], O_CLOEXEC) < 0) {
-			table_end(l, ret);
-			ret->is_shared = false;
-			return false;
-		}
-		l->fd[i] = place[at++];
+	if (send_others(l, sock) < 0) {
+		clear_place();
+		return false;
 	}
-	fd_closep(&ret->before[FD_SOCK]);
-	for (size_t i = 0; i < n_places; i++)
-		if (place[i] >= l->table_end)
-			l->table_end = place[i] + 1;
-	l->table_left = place[0];
+	ret->is_shared = true;
+	close(l->fd[FD_SOCK]);
+	l->fd[FD_SOCK] = place[PLACE_SOCK];
+	*left = place[PLACE_LEFT];
+	*end = 1 + (place[PLACE_SOCK] > *left ? place[PLACE_SOCK] : *left);
 	return true;
 }
 
 int table_wait(const struct launch *l, const struct table *t,
 	       const struct process *init)
 {
-	struct pollfd p[2] = {{.fd = place[0], .events = POLLIN},
+	struct pollfd p[2] = {{.fd = place[PLACE_LEFT], .events = POLLIN},
 			      {.fd = init->pidfd, .events = POLLIN}};
 	uint64_t left;
 	int r;
@@ -111,7 +109,7 @@ int table_wait(const struct launch *l, const struct table *t,
 			;
 	}
 	(void)!read(l->table_left, &left, sizeof(left));
-	clear_places();
+	clear_place();
 	return r > 0 ? 0 : -1;
 }
 
@@ -316,7 +314,7 @@ static int begin(struct launching *g, uint64_t clone_flags, struct err *err)
 	   dumpable. */
 	if (l->uid_map && !g->was_dumpable)
 		prctl(PR_SET_DUMPABLE, 1);
-	if (table_share(l, &g->table))
+	if (table_share(l, g->sock, &g->table))
 		clone_flags |= CLONE_FILES;
 	if (process_share(init_main, l, clone_flags, &g->run.init) < 0) {
 		/* the flag of the table is no namespace */

@@ -32,7 +32,6 @@ struct launched {
 /* Whether a child shares our table of descriptors for a moment; see below. */
 struct table {
 	bool is_shared;
-	int before[N_FDS]; /* launch.fd */
 };
 
 /* A start that has begun: the launch is the child's until launch_wait(). */
@@ -92,14 +91,14 @@ bool launch_try_listener(void) MUST_USE;
  * such a runner a child shares the table (CLONE_FILES) until it takes one of
  * its own, with what lies below .table_end only, by close_range() with
  * CLOSE_RANGE_UNSHARE: first of all, before it changes any descriptor. What it
- * needs is put there for as long, at numbers that stay ours.
+ * needs comes in a message on FD_SOCK, which has a number that stays ours.
  *
- *	if (table_share(l, &t))			l->fd are such numbers now
+ *	if (table_share(l, sock, &t))		FD_SOCK is such a number now
  *		flags |= CLONE_FILES;
  *	process_share(init_main, ...);		leaves it first of all
  *	table_wait(l, &t, &init);		the table is ours alone again
  *	...
- *	table_end(l, &t);			l->fd as they were
+ *	table_end(l, &t);			FD_SOCK is no number any more
  *
  * The child changes nothing in the table while it is shared, so another thread
  * may; what it copies by chance is closed as everything else is.
@@ -117,7 +116,7 @@ bool launch_try_listener(void) MUST_USE;
  * (FD_SOCK) is closed in its old place: the kernel tells of its end when the
  * last one is.
  */
-bool table_share(struct launch *l, struct table *ret) MUST_USE;
+bool table_share(struct launch *l, int sock, struct table *ret) MUST_USE;
 
 /*
  * Wait until the child has left the table, or has ended, and take away what

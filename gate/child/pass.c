@@ -34,7 +34,7 @@ long pass_send(int sock, char byte, const int *fd, size_t n, unsigned flags)
 	return r;
 }
 
-long pass_peek(int sock, int ret_fd[PASS_MAX])
+long pass_take(int sock, int ret_fd[PASS_MAX], int flags)
 {
 	char byte;
 	struct iovec data = {&byte, 1};
@@ -53,8 +53,7 @@ long pass_peek(int sock, int ret_fd[PASS_MAX])
 	long r;
 
 	do
-		r = sys_call(SYS_recvmsg, sock, &msg,
-			     MSG_PEEK | MSG_CMSG_CLOEXEC);
+		r = sys_call(SYS_recvmsg, sock, &msg, flags | MSG_CMSG_CLOEXEC);
 	while (r == -EINTR);
 	if (r <= 0)
 		return r < 0 ? r : -EPIPE;

@@ -30,14 +30,15 @@ long pass_send(int sock, char byte, const int *fd, size_t n, unsigned flags)
 	MUST_USE;
 
 /*
- * Take copies of the descriptors of a message that stays for others; wait
- * until it is there. A raw system call, for the child before exec.
+ * Take the descriptors of a message; wait until it is there. A raw system
+ * call, for the child before exec.
  *
  * ret_fd   close-on-exec
+ * flags    0; MSG_PEEK: copies, the message stays for others
  * returns  how many there are; negative: an errno; EPIPE: nobody will ever
  *          send it
  */
-long pass_peek(int sock, int ret_fd[PASS_MAX]) MUST_USE;
+long pass_take(int sock, int ret_fd[PASS_MAX], int flags) MUST_USE;
 
 /*
  * Receive a message; its descriptors are close-on-exec.

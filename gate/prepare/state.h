@@ -86,6 +86,7 @@ struct gate {
 	bool swept;		     /* folders of crashed runs are removed */
 	struct gate_child *children; /* not freed yet */
 	struct gate_child *starting; /* the one that is not waited for */
+	unsigned n_unheard;	     /* gate_child_started() is to come */
 	bool has_started[2];	     /* the last without a view, with one */
 	struct strlist texts;	     /* of gate_keep_text() */
 	struct gate_facts *facts;    /* of gate_keep_facts() */

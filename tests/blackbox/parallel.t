@@ -157,6 +157,7 @@ for i in 1 2 3; do
 		'parallel = true'
 done >r.toml
 run_matins run -c r.toml r --json
+exit_is "servers that are started while others are prepared: status 0" 0
 json_get step_results[0].run.enforced >first
 for i in 1 2; do
 	json_get "step_results[$i].run.enforced" >other
