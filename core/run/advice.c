@@ -1,19 +1,17 @@
 #include "core/run/advice.h"
 
-#include <dirent.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/buf.h"
-#include "core/base/place.h"
-#include "core/client/facts.h"
 #include "core/client/said.h"
 #include "core/config/paths.h"
 #include "core/run/advice_command.h"
 #include "core/run/advice_piece.h"
 #include "core/run/missing_module.h"
 #include "core/run/refused_file.h"
+#include "core/run/unseen.h"
 
 /* ---- refusals that count ---- */
 
@@ -301,15 +299,6 @@ static void add_file(struct finder *f)
 			  NULL, NULL);
 }
 
-/* Is the folder "." where a line stands? A path of the configuration begins in
-   its folder. */
-static bool is_dot(const struct finder *f, const char *folder)
-{
-	return f->known->form == ADVICE_TOML
-		       ? !f->known->request->cwd_required
-		       : !strcmp(folder, path_resolve(".", NULL, f->arena));
-}
-
 /* Name the folder of a module, as far as a grant of it can be advised. */
 static void add_module_folder(struct finder *f, const struct missing_module *m)
 {
@@ -317,7 +306,7 @@ static void add_module_folder(struct finder *f, const struct missing_module *m)
 	const char *value = m->folder, *cwd = f->known->request->cwd;
 
 	file_judge(&f->files, SAID_MISSING, &file);
-	if (cwd && strcmp(value, cwd) == 0 && is_dot(f, value))
+	if (cwd && strcmp(value, cwd) == 0 && file_is_start(&f->files, value))
 		value = ".";
 	piece_add(&f->pieces,
 		  arena_printf(f->arena,
@@ -436,251 +425,6 @@ static void add_arguments(struct finder *f)
 		  "read", &values);
 }
 
-/* Paths of arguments in the folder that a program should have started in. */
-struct named {
-	const char *folder;
-	bool is_dot; /* written from there */
-	struct strlist read, write;
-};
-
-/*
- * A folder is read, as files that arguments name can be. A missing file beside
- * others is written; one without a folder may be no path at all.
- */
-static void add_named(struct finder *f, struct named *n, const char *word)
-{
-	struct str parent = str_of(word);
-	bool is_there;
-	const char *path, *real;
-	struct stat st;
-
-	is_there = stat(path_resolve(word, n->folder, f->arena), &st) == 0;
-	while (!is_there && parent.n && parent.p[parent.n - 1] != '/')
-		parent.n--;
-	while (parent.n && parent.p[parent.n - 1] == '/')
-		parent.n--;
-	if (!parent.n || (is_there && !S_ISDIR(st.st_mode)))
-		return;
-	path = arena_strndup(f->arena, parent.p, parent.n);
-	real = file_real(&f->files, parent);
-	if (stat(real, &st) < 0 || !S_ISDIR(st.st_mode) ||
-	    strcmp(real, n->folder) == 0 ||
-	    !path_is_beneath(real, &(struct strlist){&n->folder, 1}) ||
-	    gate_is_secret(f->known->gate, real) ||
-	    gate_secrets_in(f->known->gate, real, f->arena))
-		return;
-	list_add_new(is_there ? &n->read : &n->write, f->arena,
-		     n->is_dot ? path : real);
-}
-
-/* Does a piece grant the path? What may be written may be read. */
-static bool is_advised(const struct finder *f, const char *path)
-{
-	const struct piece *const pieces[] = {piece_find(&f->pieces, "read"),
-					      piece_find(&f->pieces, "write")};
-
-	for (size_t i = 0; i < ARRAY_LEN(pieces); i++)
-		if (pieces[i] && place_around(&pieces[i]->values, path))
-			return true;
-	return false;
-}
-
-/* Files of the folder that the program looked for, as they are written. */
-static struct strlist looked_for(struct finder *f, const char *folder,
-				 bool is_dot)
-{
-	const struct strlist *all = &f->known->verdict->unseen.paths;
-	struct strlist list = {NULL, 0};
-
-	for (size_t i = 0; i < all->n; i++)
-		if (place_covers(folder, all->item[i]) &&
-		    !is_advised(f, all->item[i]))
-			list_add(&list, f->arena,
-				 is_dot ? all->item[i] + strlen(folder) + 1
-					: all->item[i]);
-	return list;
-}
-
-/* Does the folder have an entry that the program would have listed? */
-static bool has_unseen(struct finder *f, const char *folder)
-{
-	const struct gate_policy *p = f->known->request->policy;
-	DIR *dir = opendir(folder);
-	const struct dirent *e;
-	bool found = false;
-
-	while (dir && !found && (e = readdir(dir))) {
-		const char *path =
-			arena_printf(f->arena, "%s/%s", folder, e->d_name);
-
-		found = strcmp(e->d_name, ".") != 0 &&
-			strcmp(e->d_name, "..") != 0 &&
-			!(p && (path_is_beneath(path, &p->read) ||
-				path_is_beneath(path, &p->write)));
-	}
-	if (dir)
-		closedir(dir);
-	return found;
-}
-
-/* Paths that arguments name: where nothing else tells what is missing. */
-static struct named find_named(struct finder *f, const char *folder,
-			       bool is_dot)
-{
-	const struct gate_request *r = f->known->request;
-	struct named named = {.folder = folder, .is_dot = is_dot};
-
-	for (size_t i = 1; f->known->gate && r->argv[0] && r->argv[i]; i++)
-		if (r->argv[i][0] != '/' && r->argv[i][0] != '-')
-			add_named(f, &named, r->argv[i]);
-	return named;
-}
-
-/*
- * Name the private folder, and what was missed there: single files, or the
- * whole folder where it was listed or written into.
- *
- * names  what was written into it; NULL: nothing
- */
-static void add_folder(struct finder *f, const char *folder, bool is_dot,
-		       const char *names, bool is_listed)
-{
-	const char *shown = is_dot ? "." : folder;
-	struct strlist looked = looked_for(f, folder, is_dot);
-	struct named named = {.folder = folder};
-	const char *why, *text;
-
-	text = arena_printf(
-		f->arena,
-		"started in a private, empty folder, because %s is not "
-		"granted%s%s",
-		shown, names ? "; " : "", names ? names : "");
-	for (size_t i = 0; i < looked.n; i++)
-		text = arena_printf(
-			f->arena, "%s%s%s", text,
-			i ? ", " : "; not seen there: ", looked.item[i]);
-	f->is_refused |= names || is_listed || looked.n;
-	if (!names && (is_listed || looked.n)) {
-		piece_add(&f->pieces, text, "read",
-			  is_listed ? &(struct strlist){&shown, 1} : &looked);
-		return;
-	}
-	if (!names)
-		named = find_named(f, folder, is_dot);
-	if (named.read.n)
-		piece_add(&f->pieces, text, "read", &named.read);
-	if (named.write.n)
-		piece_add(&f->pieces,
-			  named.read.n ? "a file that an argument names is "
-					 "missing"
-				       : text,
-			  "write", &named.write);
-	if (named.read.n || named.write.n)
-		return;
-	why = names && f->known->gate ? file_refusal(&f->files, "write", folder)
-				      : NULL;
-	if (why)
-		piece_add(&f->pieces,
-			  arena_printf(f->arena, "%s; it %s", text, why), NULL,
-			  NULL);
-	else
-		piece_add(&f->pieces, text, names ? "write" : "read",
-			  &(struct strlist){&shown, 1});
-}
-
-/* Name what went with a private HOME. Its folders can be granted once they are
-   there; a file of HOME itself cannot. */
-static void add_lost(struct finder *f, const char *names)
-{
-	const struct gate_dropped *d = &f->known->verdict->dropped;
-	struct strlist folders = {NULL, 0};
-	const char *missing = "";
-
-	for (size_t i = 0; d->place && i < d->names.n; i++) {
-		size_t n = strlen(d->names.item[i]);
-		const char *path;
-
-		if (!place_covers(d->place, d->names.item[i]) ||
-		    !str_ends(str_of(d->names.item[i]), "/"))
-			continue;
-		path = arena_strndup(f->arena, d->names.item[i], n - 1);
-		if (access(path, F_OK) < 0)
-			missing = "make the folder, and ";
-		list_add(&folders, f->arena, path);
-	}
-	f->is_refused = true;
-	piece_add(&f->pieces,
-		  arena_printf(f->arena,
-			       "%s; %slet it write into a folder that is "
-			       "granted",
-			       names, missing),
-		  folders.n ? "write" : NULL, folders.n ? &folders : NULL);
-}
-
-/* Name files that went with a private folder, and those that were looked for
-   in it; without any, the folder alone where a program says that it missed a
-   file. */
-static void add_dropped(struct finder *f)
-{
-	const struct advice_known *known = f->known;
-	const struct gate_request *r = known->request;
-	const char *folder = known->verdict->dropped.folder;
-	struct cleaner clean = {known->scrub, 0};
-	struct said_refusal said = said_refusal(known->said);
-	bool is_absolute = said.path.n && said.path.p[0] == '/';
-	const char *names = facts_say_dropped(&clean, known->verdict, f->arena);
-	bool is_listed;
-
-	if ((!folder || known->verdict->dropped.place) && names && r &&
-	    !r->cwd_said) {
-		add_lost(f, names);
-		names = NULL;
-	}
-	/* exec has said so before the start */
-	if (!folder || !r || r->cwd_said)
-		return;
-	is_listed = known->verdict->unseen.is_listed && has_unseen(f, folder);
-	if (!(names || is_listed || looked_for(f, folder, false).n ||
-	      known->all ||
-	      (known->failed && !known->is_server && said.kind &&
-	       said.kind != SAID_MODULE && !is_absolute && !f->is_home)))
-		return;
-	add_folder(f, folder, is_dot(f, folder), names, is_listed);
-}
-
-/* Name files outside of that folder that were looked for. */
-static void add_looked_for(struct finder *f)
-{
-	const struct gate_verdict *v = f->known->verdict;
-	struct strlist values = {NULL, 0};
-	const char *text = "denied: read ";
-
-	for (size_t i = 0; i < v->unseen.paths.n; i++) {
-		const char *path = v->unseen.paths.item[i];
-
-		if ((v->dropped.folder &&
-		     place_covers(v->dropped.folder, path)) ||
-		    is_advised(f, path))
-			continue;
-		text = arena_printf(f->arena, "%s%s%s", text,
-				    values.n ? ", " : "", path);
-		list_add(&values, f->arena, path);
-	}
-	if (!values.n && v->unseen.home && has_unseen(f, v->unseen.home)) {
-		f->is_refused = true;
-		piece_add(&f->pieces,
-			  "listed a private, empty HOME; grant what it needs "
-			  "there, as in sandbox.read = [\"~/NAME\"]",
-			  NULL, NULL);
-	}
-	f->is_refused |= values.n != 0;
-	if (values.n)
-		piece_add(&f->pieces,
-			  arena_printf(f->arena,
-				       "%s, which no row of read grants", text),
-			  "read", &values);
-}
-
 /*
  * Do the words of a failed program miss a file or a module that no piece is
  * about? One that is missing from a granted folder is missing outside as well,
@@ -746,10 +490,8 @@ struct advice_list advice_find(const struct advice_known *known,
 	add_module(&f);
 	if (known->verdict && known->gate && !known->is_server)
 		add_arguments(&f);
-	if (known->verdict) {
-		add_looked_for(&f);
-		add_dropped(&f);
-	}
+	if (known->verdict)
+		f.is_refused |= unseen_add(&f.files, &f.pieces, f.is_home);
 	add_trace(&f);
 	list = pieces_written(&f.pieces);
 	list.is_refused = f.is_refused;

@@ -115,6 +115,13 @@ static bool is_in_project(const struct file_finder *f, const char *path)
 	return false;
 }
 
+bool file_is_start(const struct file_finder *f, const char *folder)
+{
+	return f->known->form == ADVICE_TOML
+		       ? !f->known->request->cwd_required
+		       : !strcmp(folder, path_resolve(".", NULL, f->arena));
+}
+
 /* Add the paths that words of the person name. */
 static void add_said(struct file_finder *f, struct str text)
 {

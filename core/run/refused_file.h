@@ -48,6 +48,10 @@ const struct strlist *file_named(struct file_finder *f) MUST_USE;
    of a step; resolved, the last one empty. */
 const struct strlist *file_said(struct file_finder *f) MUST_USE;
 
+/* Is the folder "." where a line stands? A path of the configuration begins in
+   its folder. */
+bool file_is_start(const struct file_finder *f, const char *folder) MUST_USE;
+
 /* Is the path a key, or a folder with keys or HOME in it? */
 bool file_holds_secrets(const struct gate *gate, const char *path,
 			struct arena *arena) MUST_USE;
