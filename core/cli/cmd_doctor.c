@@ -2,11 +2,13 @@
 #include "core/base/log.h"
 #include "core/cli/command.h"
 #include "core/cli/open.h"
+#include "core/cli/param_options.h"
 #include "core/cli/put.h"
 #include "core/doctor/doctor.h"
 
 const struct option options_doctor[] = {
 	{"deep", 0, NULL, "start each server, too: handshake and tools"},
+	PARAM_OPTIONS,
 	{"stale", 0, "AGE", "fail if a routine has not finished for this long"},
 	{"json", 0, NULL, "print one JSON document"},
 	{0},
@@ -52,7 +54,8 @@ int cmd_doctor(const struct args *args, struct err *err)
 	    (!str_duration_ms(str_of(stale), &o.stale_ms) || !o.stale_ms))
 		return args_bad("stale", stale,
 				"a duration; use for example 26h", err);
-	if (open_file(args, &file, &o, err) < 0 || doctor_look(&o, &d, err) < 0)
+	if (param_options_read(args, &arena, &o.given, err) < 0 ||
+	    open_file(args, &file, &o, err) < 0 || doctor_look(&o, &d, err) < 0)
 		return -1;
 	if (json)
 		doctor_print_json(&d, &out);

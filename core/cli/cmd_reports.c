@@ -19,6 +19,7 @@
 #include "core/base/state_dir.h"
 #include "core/cli/command.h"
 #include "core/cli/open.h"
+#include "core/cli/param_options.h"
 #include "core/cli/put.h"
 #include "core/config/config.h"
 #include "core/config/paths.h"
@@ -489,7 +490,7 @@ const struct option options_golden[] = {
 	{"format", 0, "text|json", "print differences in this form"},
 	{"json", 0, NULL, "print differences as JSON, like --format json"},
 	{"unused", 0, NULL, "list: only files without a routine"},
-	{"param", 'p', "KEY=VALUE", "set the value of \"$input.KEY\""},
+	PARAM_OPTIONS,
 	{0},
 };
 
@@ -666,13 +667,11 @@ static int run_for_report(struct work *w, struct err *err)
 {
 	const struct render_options full = {.view = VIEW_FULL};
 	struct run_result result;
-	struct run_options o = {
-		.file = &w->file,
-		.params = args_all(w->args, "param", &w->arena),
-	};
+	struct run_options o = {.file = &w->file};
 
 	if (find_routine(&w->file.config, w->routine_name, &o.routine, err) <
 		    0 ||
+	    param_options_read(w->args, &w->arena, &o.given, err) < 0 ||
 	    run_routine(&o, &result, err) < 0)
 		return -1;
 	if (result.busy_skipped) {

@@ -6,35 +6,25 @@
 #include "core/cli/command.h"
 #include "core/cli/open.h"
 #include "core/cli/live.h"
+#include "core/cli/param_options.h"
 #include "core/cli/put.h"
 #include "core/config/paths.h"
 #include "core/run/run.h"
 
-#define RUN_OPTIONS                                                        \
-	{"only", 0, "A,B", "run only these steps; may be repeated"},       \
-		{"skip", 0, "A,B", "leave these steps out"},               \
-		{"param", 'p', "KEY=VALUE",                                \
-		 "set the value of \"$input.KEY\""},                       \
-		{"dry-run", 'n', NULL, "check everything, start nothing"}, \
-		{"jobs", 'j', "N", "run at most N steps at once"},         \
-		REPORT_OPTIONS,                                            \
-		{"allow-empty", 0, NULL, "succeed even if no step runs"},  \
-	{                                                                  \
-		"require-ledger", 0, NULL,                                 \
-			"fail if the run cannot be recorded"               \
+#define RUN_OPTIONS                                                         \
+	{"only", 0, "A,B", "run only these steps; may be repeated"},        \
+		{"skip", 0, "A,B", "leave these steps out"}, PARAM_OPTIONS, \
+		{"dry-run", 'n', NULL, "check everything, start nothing"},  \
+		{"jobs", 'j', "N", "run at most N steps at once"},          \
+		REPORT_OPTIONS,                                             \
+		{"allow-empty", 0, NULL, "succeed even if no step runs"},   \
+	{                                                                   \
+		"require-ledger", 0, NULL,                                  \
+			"fail if the run cannot be recorded"                \
 	}
 
 const struct option options_run[] = {RUN_OPTIONS, {0}};
 const struct option options_step[] = {RUN_OPTIONS, {0}};
-
-static int params_are_pairs(const struct strlist *params, struct err *err)
-{
-	for (size_t i = 0; i < params->n; i++)
-		if (!strchr(params->item[i], '=') || *params->item[i] == '=')
-			return err_set(err, ERR_USAGE, "-p %s: write KEY=VALUE",
-				       params->item[i]);
-	return 0;
-}
 
 /* Cron mails standard error: a report in a file must not fail in silence. */
 static void say_failure(const struct run_result *result,
@@ -58,7 +48,6 @@ static int run_opened(const struct args *args, const struct config_file *file,
 		.only_step = args->positional[1],
 		.only = args_all(args, "only", arena),
 		.skip = args_all(args, "skip", arena),
-		.params = args_all(args, "param", arena),
 		.dry_run = args_has(args, "dry-run"),
 		.allow_empty = args_has(args, "allow-empty"),
 		.require_ledger = args_has(args, "require-ledger"),
@@ -71,7 +60,7 @@ static int run_opened(const struct args *args, const struct config_file *file,
 
 	if (find_routine(&file->config, name, &o.routine, err) < 0 ||
 	    args_count(args, "jobs", LIMIT_STEPS, &o.jobs, err) < 0 ||
-	    params_are_pairs(&o.params, err) < 0 ||
+	    param_options_read(args, arena, &o.given, err) < 0 ||
 	    path_check_links_of(print->output.path, &print->output.folder,
 				&file->config, err) < 0)
 		return -1;

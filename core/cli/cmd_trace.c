@@ -24,6 +24,7 @@
 #include "core/cli/command.h"
 #include "core/cli/key_options.h"
 #include "core/cli/open.h"
+#include "core/cli/param_options.h"
 #include "core/cli/put.h"
 #include "core/client/said.h"
 #include "core/config/config.h"
@@ -41,8 +42,7 @@ const struct option options_trace[] = {
 #include "core/cli/policy_options.def"
 	{"cwd", 0, "PATH",
 	 "start in this folder and let the program write there"},
-	{"param", 'p', "KEY=VALUE",
-	 "set the value of \"$input.KEY\" of a step"},
+	PARAM_OPTIONS,
 	{"verify", 0, NULL,
 	 "run the program again under the printed table, and compare the exit "
 	 "status"},
@@ -68,14 +68,16 @@ enum outcome { CHANGED, COMPLETE, FAILED, LEFT_OUT, NOT_TRACED, OUTCOMES };
 /* Traces of the steps of a routine, one after the other. */
 struct row_walk {
 	struct arena arena;
+	struct inputs_given given;
 	struct strlist said; /* notes that one trace has for all */
 	struct strlist step[OUTCOMES];
 };
 
 struct trace {
 	const struct args *args;
-	const char *routine, *step; /* NULL: a program */
-	struct row_walk *walk;	    /* NULL: the only trace */
+	const char *routine, *step;	  /* NULL: a program */
+	const struct inputs_given *given; /* parameters; NULL: a program */
+	struct row_walk *walk;		  /* NULL: the only trace */
 	enum outcome outcome;
 	struct arena arena;
 	struct gate_policy asked;  /* all options */
@@ -929,7 +931,7 @@ static int run_step(struct trace *t, const struct config_file *file,
 	struct run_options o = {
 		.file = file,
 		.only_step = t->step,
-		.params = args_all(t->args, "param", &t->arena),
+		.given = *t->given,
 		.tracer = &tracer,
 		/* advice is of a run, and the trace shows more */
 		.shows_advice = true,
@@ -1012,15 +1014,17 @@ static int trace(struct trace *t, struct err *err)
 }
 
 /*
- * step  NULL: the program behind --
+ * step  NULL: the program behind --, with given NULL
  * walk  NULL: there is only this one
  */
 static int trace_one(const struct args *args, const char *step,
-		     struct row_walk *walk, struct err *err)
+		     const struct inputs_given *given, struct row_walk *walk,
+		     struct err *err)
 {
 	struct trace t = {.args = args,
 			  .routine = step ? args->positional[0] : NULL,
 			  .step = step,
+			  .given = given,
 			  .walk = walk,
 			  .outcome = FAILED,
 			  .why = ERR_INIT,
@@ -1051,6 +1055,7 @@ static int list_steps(const struct args *args, struct row_walk *w,
 	const struct config_options options = {.routine = args->positional[0]};
 	const struct routine *routine;
 	struct strlist all = {NULL, 0};
+	struct values ignored;
 
 	*ret = (struct strlist){NULL, 0};
 	for (size_t i = 1; i < args->n_positional; i++)
@@ -1058,7 +1063,10 @@ static int list_steps(const struct args *args, struct row_walk *w,
 	if (ret->n == 1)
 		return 0;
 	if (open_config(args, options, &file, err) < 0 ||
-	    find_routine(&file.config, args->positional[0], &routine, err) < 0)
+	    find_routine(&file.config, args->positional[0], &routine, err) <
+		    0 ||
+	    inputs_read(&file.config, routine, &w->given, &w->arena, &ignored,
+			err) < 0)
 		return -1;
 	for (size_t i = 0; i < routine->n_steps; i++)
 		list_add(&all, &w->arena,
@@ -1121,7 +1129,7 @@ static int walk_steps(const struct args *args, const struct strlist *steps,
 				 steps->item[i]);
 			continue;
 		}
-		status = trace_one(args, steps->item[i], w, &why);
+		status = trace_one(args, steps->item[i], &w->given, w, &why);
 		if (status < 0)
 			log_warning("trace: %s", why.msg);
 		/* a run skips these as well, or they are remote */
@@ -1149,10 +1157,11 @@ static int trace_routine(const struct args *args, struct err *err)
 		return err_set(err, ERR_USAGE,
 			       "trace: --verify is for programs; a step would "
 			       "call its tool twice");
-	if (list_steps(args, &w, &steps, err) < 0)
+	if (param_options_read(args, &w.arena, &w.given, err) < 0 ||
+	    list_steps(args, &w, &steps, err) < 0)
 		status = -1;
 	else if (steps.n == 1)
-		status = trace_one(args, steps.item[0], NULL, err);
+		status = trace_one(args, steps.item[0], &w.given, NULL, err);
 	else if (args_has(args, "json") || args_has(args, "output"))
 		err_set(err, ERR_USAGE,
 			"trace: --json and -o take the table of one step: "
@@ -1178,6 +1187,6 @@ int cmd_trace(const struct args *args, struct err *err)
 			       "trace: --apply writes the configuration of "
 			       "ROUTINE STEP, and takes neither --json nor -o");
 	raise_files();
-	return is_program ? trace_one(args, NULL, NULL, err)
+	return is_program ? trace_one(args, NULL, NULL, NULL, err)
 			  : trace_routine(args, err);
 }

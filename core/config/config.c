@@ -19,6 +19,7 @@
 #include "core/base/user.h"
 #include "core/config/config_allow.h"
 #include "core/config/config_check.h"
+#include "core/config/params.h"
 #include "core/config/paths.h"
 #include "core/config/flow.h"
 #include "core/config/references.h"
@@ -685,9 +686,11 @@ static void check_flow(struct config_file *file, const char *routine)
 	const struct config *c = &file->config;
 
 	for (size_t i = 0; i < c->n_routines; i++)
-		if (!routine || strcmp(c->routines[i].name, routine) == 0)
+		if (!routine || strcmp(c->routines[i].name, routine) == 0) {
+			params_check(&c->routines[i], &file->findings);
 			(void)!flow_make(&c->routines[i], &file->arena,
 					 &file->findings);
+		}
 }
 
 static int load(struct config_file *file, int fd,

@@ -183,6 +183,24 @@ static void use_step(const struct walk *w, const struct toml_value *at,
 		unknown_step(w, at, ref->step);
 }
 
+/* Does the routine declare its parameters, and not that one? */
+static void use_input(const struct walk *w, const struct toml_value *at,
+		      const struct ref *ref)
+{
+	const struct toml_value *params = w->routine->params;
+	struct str name = ref_first_key(ref, w->arena);
+	struct strlist names = {NULL, 0};
+
+	if (!params || !w->findings)
+		return;
+	for (size_t i = 0; i < params->table.n; i++)
+		list_add(&names, w->arena, params->table.member[i].key);
+	if (name.p && !is_among(name, names.item, names.n))
+		say(w, at, "routine %s has no parameter \"%.*s\"%s",
+		    w->routine->name, STR_ARG(name),
+		    hint(w, name, names.item, names.n));
+}
+
 static void use_ref(const struct walk *w, const struct toml_value *at,
 		    const struct ref *ref, enum use use)
 {
@@ -191,6 +209,9 @@ static void use_ref(const struct walk *w, const struct toml_value *at,
 	s->has_late_args |= use == USE_ARGUMENT && ref->root != REF_INPUT;
 	s->is_late |= use == USE_VALUE && ref->root != REF_INPUT;
 	switch (ref->root) {
+	case REF_INPUT:
+		use_input(w, at, ref);
+		break;
 	case REF_STEPS:
 	case REF_PREVIOUS:
 		use_step(w, at, ref, use);
@@ -288,6 +309,7 @@ static void use_needs(const struct walk *w)
 static void use_server_args(const struct walk *w)
 {
 	const struct server *s = w->step->server;
+	const struct toml_value at = {.line = s->line, .col = s->col};
 	struct ref_string parts;
 
 	for (size_t i = 0; i < s->args.n; i++) {
@@ -295,8 +317,11 @@ static void use_server_args(const struct walk *w)
 			     ERR_IGNORED) < 0)
 			continue;
 		for (size_t k = 0; k < parts.n; k++)
-			if (!parts.part[k].text.p &&
-			    parts.part[k].ref.root != REF_INPUT)
+			if (parts.part[k].text.p)
+				continue;
+			else if (parts.part[k].ref.root == REF_INPUT)
+				use_input(w, &at, &parts.part[k].ref);
+			else
 				say(w, s,
 				    "server \"%s\": \"%s\": its steps share "
 				    "the arguments, in which only $input can "

@@ -22,10 +22,12 @@ static void add_input(struct strlist *list, struct arena *arena, struct str s)
 	for (size_t i = 0; i < parts.n; i++) {
 		struct str name = ref_first_key(&parts.part[i].ref, arena);
 
-		if (!parts.part[i].text.p && name.p &&
+		if (!parts.part[i].text.p &&
 		    parts.part[i].ref.root == REF_INPUT)
-			list_add_new(list, arena,
-				     arena_strndup(arena, name.p, name.n));
+			list_add_new(
+				list, arena,
+				name.p ? arena_strndup(arena, name.p, name.n)
+				       : REFERENCES_ALL);
 	}
 }
 

@@ -12,6 +12,9 @@
 #include "core/base/str.h"
 #include "core/config/routine.h"
 
+/* Stands in references_inputs() for "$input", which is all of them. */
+#define REFERENCES_ALL ""
+
 /*
  * Every K that a step of the routine refers to, once, in file order; also of
  * steps that are disabled. In `arena`.

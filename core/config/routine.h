@@ -159,8 +159,9 @@ struct golden_rules {
 struct routine {
 	const char *name;
 	const char *description;
-	const char *order;   /* "file", "needs" */
-	const char *on_busy; /* "run", "wait", "skip", "fail" */
+	const char *order;		 /* "file", "needs" */
+	const char *on_busy;		 /* "run", "wait", "skip", "fail" */
+	const struct toml_value *params; /* declared: a table, or NULL */
 	struct step *steps;
 	size_t n_steps;
 	struct golden_rules golden;

@@ -1303,12 +1303,13 @@ static int make_plans(struct doctor *d, struct plan **ret, size_t *ret_n,
 {
 	const struct routine *only = d->options->routine;
 	const struct config *c = d->config;
-	struct plan_options o = {.config = c, .given = {.is_optional = true}};
+	struct plan_options o = {.config = c, .given = d->options->given};
 	struct plan *plan;
 
 	*ret_n = 0;
 	if (!c)
 		return 0;
+	o.given.is_optional = true;
 	*ret = plan = ARENA_ARRAY(d->arena, struct plan, c->n_routines + 1);
 	for (size_t i = 0; i <= c->n_routines; i++) {
 		o.routine = i < c->n_routines ? &c->routines[i]

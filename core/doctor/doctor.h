@@ -14,6 +14,7 @@
 #include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/config/config.h"
+#include "core/run/inputs.h"
 #include "gate/gate.h"
 
 enum check_level { CHECK_OK, CHECK_WARNING, CHECK_FAILED };
@@ -29,6 +30,7 @@ struct check {
 struct doctor_options {
 	const struct config_file *file; /* NULL: this machine only */
 	const struct routine *routine;	/* NULL: every routine of the file */
+	struct inputs_given given;	/* parameters of the routine */
 	uint64_t stale_ms;		/* 0: not looked at */
 	int64_t wall_ns;		/* of now */
 	bool deep;	  /* servers are started, or connected to, and asked */

@@ -87,16 +87,19 @@ static int pick_step(const struct routine **r, const char *name,
 		       (*r)->name, name, hint_of(str_of(name), known, arena));
 }
 
-/* Sentences about values of -p that no step takes. */
-static struct strlist unused_params(const struct plan_options *o,
+/* Sentences about values that no step takes. */
+static struct strlist unused_params(const struct routine *r,
+				    const struct values *inputs,
 				    struct arena *arena)
 {
-	struct strlist known = references_inputs(o->routine, arena);
+	struct strlist known = references_inputs(r, arena);
 	struct strlist warnings = {NULL, 0};
 
-	for (size_t i = 0; i < o->given.params.n; i++) {
-		struct str rest = str_of(o->given.params.item[i]);
-		struct str name = str_cut(&rest, '=');
+	/* those that are declared are for whom it concerns */
+	if (r->params || list_has(&known, REFERENCES_ALL))
+		return warnings;
+	for (size_t i = 0; i < inputs->n_inputs; i++) {
+		struct str name = inputs->input[i].name;
 
 		if (!is_in(&known, name))
 			list_add(&warnings, arena,
@@ -107,23 +110,6 @@ static struct strlist unused_params(const struct plan_options *o,
 					      hint_of(name, &known, arena)));
 	}
 	return warnings;
-}
-
-/* ---- values of the command line ---- */
-
-static void read_inputs(const struct plan_given *given, struct arena *arena,
-			struct values *ret)
-{
-	struct input *all = ARENA_ARRAY(arena, struct input, given->params.n);
-
-	for (size_t i = 0; i < given->params.n; i++) {
-		struct str text = str_of(given->params.item[i]);
-
-		all[i].name = str_cut(&text, '=');
-		all[i].text = text.p ? text : STR("");
-	}
-	ret->input = all;
-	ret->n_inputs = given->params.n;
 }
 
 /* ---- policy and request of a step ---- */
@@ -343,7 +329,8 @@ int plan_make(const struct plan_options *o, struct arena *arena,
 		.by_needs = r->order && strcmp(r->order, "needs") == 0,
 		.inputs = {.is_optional = o->given.is_optional},
 	};
-	read_inputs(&o->given, arena, &plan.inputs);
+	if (inputs_read(o->config, r, &o->given, arena, &plan.inputs, err) < 0)
+		return -1;
 	flow = flow_make(r, arena, NULL);
 	for (size_t i = 0; i < r->n_steps; i++) {
 		struct plan_step *p = &plan.steps[i];
@@ -356,7 +343,7 @@ int plan_make(const struct plan_options *o, struct arena *arena,
 			return -1;
 	}
 	/* `step` accepts each -p that a step of the routine takes */
-	plan.warnings = unused_params(o, arena);
+	plan.warnings = unused_params(o->routine, &plan.inputs, arena);
 	*ret_plan = plan;
 	return 0;
 }

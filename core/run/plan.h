@@ -15,21 +15,16 @@
 #include "core/config/routine.h"
 #include "core/report/report.h"
 #include "core/run/fill.h"
+#include "core/run/inputs.h"
 #include "core/run/values.h"
 #include "gate/gate.h"
-
-/* Values of the command line. */
-struct plan_given {
-	struct strlist params; /* "KEY=VALUE" of -p */
-	bool is_optional;      /* one that is missing is null: for `doctor` */
-};
 
 struct plan_options {
 	const struct config *config;
 	const struct routine *routine;
 	const char *only_step; /* the only step to run, for `step`; or NULL */
 	struct strlist only, skip; /* names of steps; n = 0 means no filter */
-	struct plan_given given;   /* of -p */
+	struct inputs_given given; /* parameters */
 	bool dry_run;
 };
 
@@ -62,7 +57,7 @@ struct plan {
  *
  * errors  ERR_UNKNOWN_STEP  the routine has no step only_step
  *	   ERR_USAGE   --only or --skip names no step; an "$input.K" without
- *		       -p K=V
+ *		       -p K=V; inputs_read()
  */
 int plan_make(const struct plan_options *o, struct arena *arena,
 	      struct plan *ret_plan, struct err *err) MUST_USE;

@@ -596,7 +596,7 @@ static int prepare(struct run *r, struct err *err)
 		.only_step = o->only_step,
 		.only = o->only,
 		.skip = o->skip,
-		.given = {.params = o->params},
+		.given = o->given,
 		.dry_run = o->dry_run,
 	};
 

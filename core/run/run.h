@@ -51,7 +51,8 @@ struct run_options {
 	const struct config_file *file;
 	const struct routine *routine;
 	const char *only_step; /* `step`: this one alone; NULL = all */
-	struct strlist only, skip, params;
+	struct strlist only, skip;
+	struct inputs_given given;
 	bool dry_run;
 	bool allow_empty;
 	bool require_ledger;

@@ -28,15 +28,16 @@ struct str values_text(const struct values *v, const struct ref *ref)
 	return input ? input->text : (struct str){NULL, 0};
 }
 
-/* The text as JSON where it is JSON, else as a string. */
-static void add_typed(struct str text, struct buf *out)
+/* A text of no type is JSON where it is JSON, else a string. */
+static void add_typed(const struct input *input, struct buf *out)
 {
-	struct str value;
+	struct str value = input->json;
 
-	if (scan_document(text, NULL, &value, ERR_IGNORED) == 0)
+	if (!input->text.p ||
+	    scan_document(input->text, NULL, &value, ERR_IGNORED) == 0)
 		scan_compact(value, out);
 	else
-		jw_quote(out, text);
+		jw_quote(out, input->text);
 }
 
 static void add_inputs(const struct values *v, struct buf *out)
@@ -52,7 +53,7 @@ static void add_inputs(const struct values *v, struct buf *out)
 		buf_adds(out, comma);
 		jw_quote(out, input->name);
 		buf_addc(out, ':');
-		add_typed(input->text, out);
+		add_typed(input, out);
 		comma = ",";
 	}
 	buf_addc(out, '}');
@@ -69,7 +70,7 @@ static int input_json(const struct values *v, const struct ref *ref,
 	if (!name.p)
 		add_inputs(v, &out);
 	else if (input)
-		add_typed(input->text, &out);
+		add_typed(input, &out);
 	else if (v->is_optional)
 		buf_adds(&out, "null");
 	else

@@ -16,10 +16,11 @@
 #include "core/config/ref.h"
 #include "core/report/report.h"
 
-/* A value of -p. */
+/* A parameter. */
 struct input {
 	struct str name;
-	struct str text; /* as it was given */
+	struct str text; /* of -p NAME=TEXT, its type unknown; else p = NULL */
+	struct str json; /* its value where there is no text */
 };
 
 /* A result, or {NULL}: of a step that has not ended, or an unknown one. */
@@ -27,7 +28,7 @@ typedef const struct report_step *values_step(void *arg, enum ref_root root,
 					      struct str name);
 
 struct values {
-	const struct input *input;
+	struct input *input;
 	size_t n_inputs;
 	bool is_optional;  /* an input that is missing is null */
 	bool is_lenient;   /* a path that is not there is VALUES_ABSENT */
@@ -38,9 +39,9 @@ struct values {
 };
 
 /*
- * The text of an input that a reference names as a whole; a value of -p is
- * passed as text where a text is wanted.
- * returns  {NULL, 0}: it names none, or goes on into it
+ * The text of an input that a reference names as a whole; a value of -p whose
+ * type nothing says is passed as text where a text is wanted.
+ * returns  {NULL, 0}: it names none, or goes on into it, or has a type
  */
 struct str values_text(const struct values *v, const struct ref *ref) MUST_USE;
 

@@ -1,0 +1,31 @@
+/*
+ * Parameters of a routine on the command line, for `run` and its like: options,
+ * and what people see of those that a routine has.
+ */
+#ifndef CORE_CLI_PARAM_OPTIONS_H
+#define CORE_CLI_PARAM_OPTIONS_H
+
+#include "core/base/arena.h"
+#include "core/cli/args.h"
+#include "core/run/inputs.h"
+
+/* Rows for a command's table of options. */
+#define PARAM_OPTIONS                                                      \
+	{"param", 'p', "NAME=VALUE",                                       \
+	 "set the parameter \"$input.NAME\"; NAME:=JSON takes any JSON"},  \
+	{                                                                  \
+		"params", 0, "FILE",                                       \
+			"read parameters, one JSON object; - is standard " \
+			"input"                                            \
+	}
+
+/*
+ * Read what the options give.
+ *
+ * ret     in `arena`
+ * errors  ERR_USAGE, ERR_SYS  a file that cannot be read
+ */
+int param_options_read(const struct args *args, struct arena *arena,
+		       struct inputs_given *ret, struct err *err) MUST_USE;
+
+#endif

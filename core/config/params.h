@@ -1,0 +1,45 @@
+/*
+ * Parameters that a routine declares: [routines.NAME.params], a JSON Schema
+ * each.
+ *
+ *	struct params p;
+ *	if (params_read(routine, &arena, &p, err) < 0)
+ *		return -1;
+ *	... p.item[i].name, schema_validate(p.schema, …) ...
+ *	params_release(&p);
+ *
+ * Pure.
+ */
+#ifndef CORE_CONFIG_PARAMS_H
+#define CORE_CONFIG_PARAMS_H
+
+#include "core/base/arena.h"
+#include "core/base/err.h"
+#include "core/config/findings.h"
+#include "core/config/routine.h"
+#include "core/schema/describe.h"
+
+struct params {
+	struct schema *schema;	      /* of an object of them; NULL: no table */
+	struct schema_property *item; /* in file order; .fallback: default */
+	size_t n;
+};
+
+/*
+ * Read the table of a routine; without one nothing is in *ret.
+ *
+ * arena   holds the items
+ * errors  ERR_CONFIG  one is no usable schema; with its place
+ */
+int params_read(const struct routine *r, struct arena *arena,
+		struct params *ret, struct err *err) MUST_USE;
+void params_release(struct params *p);
+
+/* Names, for str_nearest(); in `arena`. */
+struct strlist params_names(const struct params *p, struct arena *arena)
+	MUST_USE;
+
+/* Find every name, schema and default that cannot be used. */
+void params_check(const struct routine *r, struct findings *findings);
+
+#endif

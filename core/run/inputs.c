@@ -1,0 +1,241 @@
+#include "core/run/inputs.h"
+
+#include <stdarg.h>
+
+#include "core/base/buf.h"
+#include "core/base/jw.h"
+#include "core/base/scan.h"
+#include "core/config/params.h"
+#include "core/run/advice_command.h"
+
+/* ---- as they are given ---- */
+
+/* The last of a name counts. */
+static struct input *find(const struct values *all, struct str name)
+{
+	for (size_t i = all->n_inputs; i-- > 0;)
+		if (str_eq(all->input[i].name, name))
+			return &all->input[i];
+	return NULL;
+}
+
+/* errors  ERR_USAGE */
+static int read_json(struct str text, struct str *ret, struct err *err)
+{
+	if (scan_document(text, NULL, ret, err) == 0)
+		return 0;
+	err->kind = ERR_USAGE;
+	return -1;
+}
+
+static int read_word(const char *word, struct input *ret, struct err *err)
+{
+	struct str text = str_of(word), name = str_cut(&text, '=');
+
+	if (!text.p || !name.n || str_is(name, ":"))
+		return err_set(err, ERR_USAGE,
+			       "-p %s: write NAME=VALUE, or NAME:=JSON", word);
+	*ret = (struct input){.name = name, .text = text};
+	if (!str_ends(name, ":"))
+		return 0;
+	ret->name.n--;
+	ret->text.p = NULL;
+	return read_json(text, &ret->json, err) == 0
+		       ? 0
+		       : err_wrap(err, "-p %s is not JSON", word);
+}
+
+static int read_given(const struct inputs_given *given, struct arena *arena,
+		      struct values *ret, struct err *err)
+{
+	struct str object = STR("{}");
+
+	if (given->object.n && read_json(given->object, &object, err) < 0)
+		return err_wrap(err, "the object of parameters");
+	if (scan_type(object) != SCAN_OBJECT)
+		return err_set(err, ERR_USAGE,
+			       "parameters are a JSON object: {\"NAME\": "
+			       "VALUE, ...}");
+	ret->input = ARENA_ARRAY(arena, struct input,
+				 scan_count(object) + given->params.n);
+	for (struct scan_iter it = scan_over(object); scan_next(&it);)
+		ret->input[ret->n_inputs++] = (struct input){
+			.name = scan_decoded(it.key, SIZE_MAX, arena),
+			.json = it.value,
+		};
+	for (size_t i = 0; i < given->params.n; i++)
+		if (read_word(given->params.item[i],
+			      &ret->input[ret->n_inputs++], err) < 0)
+			return -1;
+	return 0;
+}
+
+/* ---- as they are declared ---- */
+
+/* Values as the routine declares them, and mistakes in them, a line each. */
+struct reading {
+	const struct params *params;
+	struct values given;
+	struct arena *arena;
+	struct buf wrong;
+};
+
+PRINTF(3, 4)
+static void wrong(struct reading *r, struct str name, const char *fmt, ...)
+{
+	va_list ap;
+
+	buf_addf(&r->wrong, "%s%.*s: ", r->wrong.n ? "\n" : "", STR_ARG(name));
+	va_start(ap, fmt);
+	buf_adds(&r->wrong, arena_vprintf(r->arena, fmt, ap));
+	va_end(ap);
+}
+
+static unsigned type_of(struct str json)
+{
+	static const unsigned types[] = {
+		[SCAN_NULL] = SCHEMA_TYPE_NULL,
+		[SCAN_FALSE] = SCHEMA_TYPE_BOOLEAN,
+		[SCAN_TRUE] = SCHEMA_TYPE_BOOLEAN,
+		[SCAN_NUMBER] = SCHEMA_TYPE_NUMBER | SCHEMA_TYPE_INTEGER,
+		[SCAN_STRING] = SCHEMA_TYPE_STRING,
+		[SCAN_ARRAY] = SCHEMA_TYPE_ARRAY,
+		[SCAN_OBJECT] = SCHEMA_TYPE_OBJECT,
+	};
+
+	return types[scan_type(json)];
+}
+
+/*
+ * The value of a text by the type that is declared: a string as it is, another
+ * type as JSON, of several types JSON where it is JSON of one of them.
+ */
+static struct str typed(struct str text, unsigned types, struct arena *arena)
+{
+	AUTO(buf_release) struct buf quoted = BUF_INIT(BUF_UNBOUNDED);
+	const bool is_one = (types & (types - 1)) == 0;
+	struct str json;
+
+	if (types != SCHEMA_TYPE_STRING &&
+	    scan_document(text, NULL, &json, ERR_IGNORED) == 0 &&
+	    (is_one || types & type_of(json)))
+		return json;
+	jw_quote(&quoted, text);
+	return arena_str(arena, buf_str(&quoted));
+}
+
+static void judge(struct reading *r, const struct input *value)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct schema_result found = {.n = 0};
+	struct err err = ERR_INIT;
+	struct jw w;
+
+	jw_init(&w, &text, false);
+	jw_object(&w);
+	jw_key_str(&w, value->name);
+	jw_raw(&w, value->json);
+	jw_end(&w);
+	if (schema_validate(r->params->schema, buf_str(&text), r->arena, &found,
+			    &err) < 0)
+		wrong(r, value->name, "%s", err.msg);
+	for (size_t i = 0; i < found.n; i++) {
+		struct schema_violation *v = &found.item[i];
+
+		/* from "/NAME/a" to "/a" */
+		v->instance = str_skip(v->instance, 1);
+		v->instance = str_skip(v->instance, str_find(v->instance, '/'));
+		buf_clear(&text);
+		schema_violation_print(v, &text);
+		wrong(r, value->name, "%s", buf_cstr(&text));
+	}
+}
+
+static void read_one(struct reading *r, const struct schema_property *p,
+		     bool is_optional, struct values *ret)
+{
+	const struct input *given = find(&r->given, p->name);
+	struct input value = {.name = p->name, .json = p->fallback};
+
+	if (given && given->text.p && !str_is_utf8(given->text)) {
+		wrong(r, p->name, "is not UTF-8");
+		return;
+	}
+	if (given)
+		value.json = given->text.p
+				     ? typed(given->text, p->types, r->arena)
+				     : given->json;
+	if (value.json.p) {
+		if (given)
+			judge(r, &value);
+		ret->input[ret->n_inputs++] = value;
+	} else if (!is_optional) {
+		wrong(r, p->name, "is missing%s%.*s%s: add -p %.*s=VALUE",
+		      p->description.n ? " (" : "", STR_ARG(p->description),
+		      p->description.n ? ")" : "", STR_ARG(p->name));
+	}
+}
+
+static void refuse_others(struct reading *r)
+{
+	const struct strlist names = params_names(r->params, r->arena);
+
+	for (size_t i = 0; i < r->given.n_inputs; i++) {
+		struct str name = r->given.input[i].name;
+		const char *near = str_nearest(name, names.item, names.n);
+		size_t k = 0;
+
+		while (k < names.n && !str_is(name, names.item[k]))
+			k++;
+		if (k == names.n && near)
+			wrong(r, name,
+			      "there is no such parameter; did you mean %s?",
+			      near);
+		else if (k == names.n)
+			wrong(r, name,
+			      "there is no such parameter; there are: %s",
+			      names.n ? list_join(&names, ", ", r->arena)
+				      : "none");
+	}
+}
+
+static void read_declared(struct reading *r, bool is_optional,
+			  struct values *ret)
+{
+	ret->input = ARENA_ARRAY(r->arena, struct input, r->params->n);
+	ret->n_inputs = 0;
+	for (size_t i = 0; i < r->params->n; i++)
+		read_one(r, &r->params->item[i], is_optional, ret);
+	refuse_others(r);
+}
+
+int inputs_read(const struct config *config, const struct routine *routine,
+		const struct inputs_given *given, struct arena *arena,
+		struct values *ret, struct err *err)
+{
+	AUTO(params_release) struct params params;
+	struct reading r = {.params = &params,
+			    .arena = arena,
+			    .wrong = BUF_INIT(BUF_UNBOUNDED)};
+	int rc;
+
+	if (params_read(routine, arena, &params, err) < 0 ||
+	    read_given(given, arena, &r.given, err) < 0)
+		return -1;
+	if (!params.schema) {
+		ret->input = r.given.input;
+		ret->n_inputs = r.given.n_inputs;
+		return 0;
+	}
+	read_declared(&r, given->is_optional, ret);
+	rc = r.wrong.n ? err_set(err, ERR_USAGE,
+				 "parameters of routine %s, which `%s` "
+				 "shows:\n%s",
+				 routine->name,
+				 advice_about(config, "list", routine->name,
+					      arena),
+				 buf_cstr(&r.wrong))
+		       : 0;
+	buf_release(&r.wrong);
+	return rc;
+}

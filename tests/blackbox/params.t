@@ -1,0 +1,141 @@
+#!/usr/bin/env bash
+# Parameters that a routine declares: read by their types, judged before
+# anything starts, never more than values.
+# shellcheck disable=SC2016
+. "${BASH_SOURCE%/*}/lib.sh"
+
+cat >p.toml <<-'END'
+	[routines.digest]
+	description = "what happened"
+
+	[routines.digest.params]
+	repo = { type = "string", description = "owner/name", pattern = "^[^/]+/[^/]+$" }
+	days = { type = "integer", default = 7, minimum = 1 }
+	mode = { enum = ["full", "short"], default = "full" }
+
+	[[routines.digest.steps]]
+	name = "show"
+	type = "script"
+	command = "printf"
+	args = ["<%s>", "$input.repo", "$input.days", "{{input.mode}}", "$input"]
+END
+
+shown() {
+	json_get step_results[0].output >got
+	cat got
+}
+
+# ---- values ----
+
+run_matins run -c p.toml digest -p repo=a/b --json
+exit_is "defaults fill in: status 0" 0
+is "defaults fill in, and \$input is all of them" "$(shown)" \
+	'<a/b><7><full><{"repo":"a/b","days":7,"mode":"full"}>'
+
+run_matins run -c p.toml digest -p 'repo:="a\u002fb"' -p days=123456789012345678901234567890 --json
+is "numbers go on as they were written" "$(shown)" \
+	'<a/b><123456789012345678901234567890><full><{"repo":"a\u002fb","days":123456789012345678901234567890,"mode":"full"}>'
+
+echo '{"repo": "x/y", "days": 3}' >given.json
+run_matins run -c p.toml digest --params given.json -p days=4 --json
+is "--params reads an object, and -p wins over it" "$(shown)" \
+	'<x/y><4><full><{"repo":"x/y","days":4,"mode":"full"}>'
+run_matins_stdin given.json step -c p.toml digest show --params - --json
+is "--params - reads standard input, of step, too" "$(shown)" \
+	'<x/y><3><full><{"repo":"x/y","days":3,"mode":"full"}>'
+
+# a value is a value: no option, no other parameter, no reference
+run_matins run -c p.toml digest -p 'repo=--days=9/","days":9,"x":"$input.mode' --json
+is "a value cannot become another parameter, an option or a reference" "$(shown)" \
+	'<--days=9/","days":9,"x":"$input.mode><7><full><{"repo":"--days=9/\",\"days\":9,\"x\":\"$input.mode","days":7,"mode":"full"}>'
+
+# ---- mistakes ----
+
+run_matins history
+cp "$out" history
+run_matins run -c p.toml digest -p days=0 -p mode=shor -p reop=a/b -p zzz=1
+exit_is "mistakes: status 64" 64
+for line in 'repo: is missing \(owner/name\): add -p repo=VALUE' \
+	'days: is 0, must be at least 1' \
+	'mode: is "shor", must be one of "full", "short"; did you mean "short"\?' \
+	'reop: there is no such parameter; did you mean repo\?' \
+	'zzz: there is no such parameter; there are: repo, days, mode'; do
+	err_like "all mistakes at once: ${line%% *}" "$line"
+done
+err_like "mistakes lead to the list of parameters" 'matins list -c .*p\.toml digest'
+run_matins history
+is "nothing has started" "$(<"$out")" "$(<history)"
+
+for words in 'days=x' 'repo=ab' 'repo:=5' 'days:=[1]' 'mode=' 'days=1.5'; do
+	run_matins run -c p.toml digest -p repo=a/b -p "$words"
+	exit_is "-p $words: status 64" 64
+done
+for words in x =x :=x repo:=x; do
+	run_matins run -c p.toml digest -p "$words"
+	exit_is "-p $words: status 64" 64
+	err_like "-p $words is said" "^matins: -p $words"
+done
+
+echo '[1]' >list.json
+: >empty.json
+for file in list.json empty.json nothere.json; do
+	run_matins run -c p.toml digest --params "$file"
+	[[ $file == nothere.json ]] || exit_is "--params $file: status 64" 64
+	is "--params $file does not run" "$(<"$out")" ""
+done
+
+# ---- the other commands ----
+
+run_matins doctor -c p.toml digest
+exit_is "doctor needs no values" 0
+run_matins doctor -c p.toml digest -p days=x
+exit_is "doctor judges those that it gets" 64
+run_matins trace -c p.toml digest show -p days=x
+exit_is "trace: status 64" 64
+err_like "trace says what is wrong" 'days: is a string, must be an integer'
+run_matins trace -c p.toml digest -p reop=a/b
+exit_is "trace of all steps: status 64" 64
+is "trace of all steps says it once" "$(grep -c reop "$err")" 1
+run_matins golden record digest -c p.toml -p days=x
+exit_is "golden: status 64" 64
+run_matins run -c p.toml digest -n
+exit_is "a dry run, too" 64
+
+# ---- check ----
+
+cat >bad.toml <<-'END'
+	[routines.r]
+	steps = [{ name = "a", type = "script", command = "echo", args = ["$input.rep", "{{input.repo}}"], when = { "$input.dasy" = true } }]
+	[routines.r.params]
+	repo = { type = "strin" }
+	days = { type = "integer", default = "7" }
+	"x=y" = {}
+	[routines.s]
+	steps = [{ name = "a", type = "script", command = "echo", args = ["$input.any"] }]
+END
+run_matins check bad.toml
+exit_is "check finds them: status 1" 1
+for line in ':2:.*routine r has no parameter "rep"; did you mean "repo"\?' \
+	':2:.*routine r has no parameter "dasy"; did you mean "days"\?' \
+	':4:1: .*parameter "repo" is a JSON Schema.*/type' \
+	':5:.*default of parameter "days": is a string, must be an integer' \
+	':6:1: .*the name of a parameter'; do
+	err_like "check places ${line:0:3}" "$line"
+done
+err_unlike "a routine without the table has any parameter" '"any"'
+
+# ---- without the table all is as before ----
+
+cat >free.toml <<-'END'
+	[[routines.r.steps]]
+	name = "a"
+	type = "script"
+	command = "printf"
+	args = ["<%s>", "$input.k", "$input"]
+END
+run_matins run -c free.toml r -p k=1e2 -p other=x --json
+is "without a table any name is taken, and typed by a guess" "$(shown)" \
+	'<1e2><{"k":1e2,"other":"x"}>'
+err_unlike "what \$input has is used" 'no step uses'
+
+done_testing
