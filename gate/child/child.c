@@ -40,7 +40,7 @@
 
 /* include/linux/signal_types.h; libc's struct is another one */
 struct kernel_sigaction {
-	void *handler;
+	void (*handler)(int);
 	unsigned long flags;
 	void *restorer;
 	uint64_t mask;
@@ -487,6 +487,32 @@ static void wait_for_leave(struct launch *l)
 		child_fail(l, STAGE_REPORT, -ECANCELED);
 }
 
+/*
+ * Ignored signals and masks survive exec; handlers do not. The runner ignores
+ * what it was started with and SIGPIPE, all before the first child, which
+ * finds out for the others.
+ */
+static void reset_signals(struct launch *l)
+{
+	const struct kernel_sigaction by_default = {.handler = SIG_DFL};
+	struct child_signals *known = l->signals;
+	struct kernel_sigaction old;
+
+	for (int i = 1; i <= KERNEL_SIGNALS; i++) {
+		uint64_t bit = UINT64_C(1) << (i - 1);
+
+		if (i == SIGKILL || i == SIGSTOP ||
+		    (known->are_known && !(known->ignored & bit)))
+			continue;
+		child_must(l, STAGE_SIGNALS,
+			   sys_call(SYS_rt_sigaction, i, &by_default, &old,
+				    sizeof(old.mask)));
+		if (old.handler == SIG_IGN)
+			known->ignored |= bit;
+	}
+	known->are_known = true;
+}
+
 int child_main(void *arg)
 {
 	struct launch *l = arg;
@@ -497,10 +523,7 @@ int child_main(void *arg)
 		child_must(l, STAGE_STDIO,
 			   sys_call(SYS_dup3, CHILD_FD(FD_IN + i), i, 0));
 	child_must(l, STAGE_SESSION, sys_call(SYS_setsid, 0));
-	/* ignored signals and masks survive exec; handlers do not */
-	for (int i = 1; i <= KERNEL_SIGNALS; i++)
-		if (i != SIGKILL && i != SIGSTOP)
-			child_must(l, STAGE_SIGNALS, child_default_signal(i));
+	reset_signals(l);
 	add_base_rules(l);
 	for (int i = 0; i < N_LIMITS; i++)
 		child_must(l, STAGE_LIMITS,

@@ -72,6 +72,12 @@ struct child_state {
 	struct left left;     /* when the program ended by itself */
 };
 
+/* Signals that the runner ignores, found out by its first child. */
+struct child_signals {
+	bool are_known;
+	uint64_t ignored; /* bit 0 is signal 1 */
+};
+
 /* Does init count what the program leaves in a private folder? */
 enum launch_left { LEFT_IGNORED, LEFT_IN_FOLDER, LEFT_IN_HOME };
 
@@ -137,6 +143,7 @@ struct launch {
 	uint64_t until_ns;   /* exec by then, monotonic */
 
 	/* for the program */
+	struct child_signals *signals;
 	struct limit limits[N_LIMITS];
 	bool change_id; /* to uid, gid, without groups */
 	uid_t uid;

@@ -333,6 +333,8 @@ static int begin(struct launching *g, uint64_t clone_flags, struct err *err)
 	return g->is_late ? -1 : 0;
 }
 
+static struct child_signals signals;
+
 int launch_begin(struct launch *l, uint64_t clone_flags, struct launching *ret,
 		 struct err *err)
 {
@@ -348,6 +350,7 @@ int launch_begin(struct launch *l, uint64_t clone_flags, struct launching *ret,
 	l->keep_dumpable = true;
 #endif
 	l->stage = STAGE_NONE;
+	l->signals = &signals;
 	l->setup_step = -1;
 	l->started = 0;
 	l->leave = l->before_exec ? LEAVE_WAIT : LEAVE_GO;

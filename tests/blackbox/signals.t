@@ -113,4 +113,22 @@ kill -TERM $pid
 end
 exit_is "SIGTERM ends a run that ignores SIGHUP" 143
 
+# What the caller ignores a program does not, neither the first nor a later one.
+for name in first second; do
+	cat <<-END
+		[[routines.r.steps]]
+		name = "$name"
+		type = "script"
+		command = "grep"
+		args = ["SigIgn", "/proc/self/status"]
+
+	END
+done >r.toml
+trap '' HUP USR1
+run_matins run -c r.toml r --json
+trap - HUP USR1
+none=$'SigIgn:\t0000000000000000'
+json_is "what the caller ignores no program ignores" \
+	step_results[0].output "$none" step_results[1].output "$none"
+
 done_testing
