@@ -350,11 +350,15 @@ static void make_ready(struct gate *gate, struct prepared *p, struct start *s,
 		fprintf(stderr, "view: %s\n", err.msg);
 		exit(1);
 	}
+	/* every child waits for what the gate sends beside the first */
+	if (l->beside && l->beside(l->beside_arg, &err) < 0)
+		die(err.msg, err.sys);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, s->sock) < 0)
 		die("socketpair", errno);
 	close(l->fd[FD_RULESET]);
-	l->cwd = "/";	   /* which is there in every way */
-	l->filter.len = 0; /* refused without a listener, so nobody serves */
+	l->leave = LEAVE_GO; /* there is nothing to wait for */
+	l->cwd = "/";	     /* which is there in every way */
+	l->filter.len = 0;   /* refused without a listener, so nobody serves */
 	l->fd[FD_SOCK] = s->sock[1];
 	memcpy(&l->fd[FD_IN], request.stdio, sizeof(request.stdio));
 	for (int i = 0; i < N_FDS; i++)
