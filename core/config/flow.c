@@ -29,6 +29,7 @@ enum use {
 	USE_ARGUMENT,  /* of a program */
 	USE_VALUE,     /* other things that the step runs with */
 	USE_CONDITION, /* whether the step runs */
+	USE_LIST,      /* `foreach` */
 };
 
 struct walk {
@@ -222,10 +223,19 @@ static void use_ref(const struct walk *w, const struct toml_value *at,
 		break;
 	case REF_ITEM:
 	case REF_INDEX:
-		say(w, at,
-		    "$%.*s is there in a step with `foreach` only; for that "
-		    "text write \"$$%.*s\"",
-		    STR_ARG(ref->head), STR_ARG(ref->head));
+		if (w->step->foreach && use <= USE_VALUE)
+			break;
+		if (w->step->foreach)
+			say(w, at,
+			    "$%.*s is not there yet: `when` and `foreach` are "
+			    "looked at before the first element",
+			    STR_ARG(ref->head));
+		else
+			say(w, at,
+			    "$%.*s is there in a step with `foreach` only; for "
+			    "that "
+			    "text write \"$$%.*s\"",
+			    STR_ARG(ref->head), STR_ARG(ref->head));
 		break;
 	default:
 		break;
@@ -242,6 +252,10 @@ static void use_string(const struct walk *w, const struct toml_value *at,
 		say(w, at, "%s", err.msg);
 		return;
 	}
+	if (use == USE_LIST && !parts.is_whole)
+		say(w, at,
+		    "`foreach` is a reference to an array, such as "
+		    "\"$steps.NAME.json\"");
 	if (use == USE_CONDITION && !parts.is_whole)
 		say(w, at,
 		    "\"%.*s\" in `when` is a reference to the value that is "
@@ -344,6 +358,8 @@ static void walk_step(const struct walk *w)
 		use_value(w, args, USE_ARGUMENT);
 	if (w->step->params)
 		use_value(w, w->step->params, USE_VALUE);
+	if (w->step->foreach)
+		use_value(w, toml_get(w->step->written, "foreach"), USE_LIST);
 	if (w->step->server)
 		use_server_args(w);
 }

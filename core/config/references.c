@@ -55,6 +55,8 @@ struct strlist references_inputs(const struct routine *r, struct arena *arena)
 			add_input(&list, arena, str_of(args->item[k]));
 		if (s->params)
 			add_inputs(&list, arena, s->params);
+		if (s->foreach)
+			add_input(&list, arena, str_of(s->foreach));
 		for (size_t k = 0; s->when && k < s->when->table.n; k++)
 			add_input(&list, arena,
 				  str_of(s->when->table.member[k].key));
@@ -264,6 +266,17 @@ static void check_env(struct findings *f, const struct toml_value *env)
 	}
 }
 
+/* Keys whose strings may be references, beside `args`. */
+static const char *const with_references[] = {"params", "arguments", "foreach",
+					      "with", NULL};
+
+static bool is_any_of(const char *key, const char *const *names)
+{
+	while (*names && strcmp(key, *names) != 0)
+		names++;
+	return *names;
+}
+
 /* A step, or a server. */
 static void check_table(struct findings *f, const struct toml_value *table)
 {
@@ -273,8 +286,7 @@ static void check_table(struct findings *f, const struct toml_value *table)
 
 		if (!strcmp(m->key, "args"))
 			place = PLACE_ARGS;
-		else if (!strcmp(m->key, "params") ||
-			 !strcmp(m->key, "arguments"))
+		else if (is_any_of(m->key, with_references))
 			place = PLACE_PARAMS;
 		if (strcmp(m->key, "env") != 0)
 			check_value(f, &m->value, place);

@@ -1071,6 +1071,52 @@ static void check_command(struct loader *l, const struct toml_value *from,
 			     "they are not used");
 }
 
+/* ---- foreach ---- */
+
+/* One table over another, key by key, in the order of the keys. */
+static const struct toml_value *laid_over(const struct toml_value *under,
+					  const struct toml_value *over,
+					  struct arena *arena)
+{
+	size_t n = under ? under->table.n : 0;
+	struct toml_value *both = ARENA_NEW(arena, struct toml_value);
+
+	*both = *over;
+	both->table.member =
+		ARENA_ARRAY(arena, struct toml_member, n + over->table.n);
+	both->table.n = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct toml_member *m = &under->table.member[i];
+
+		if (!toml_get(over, m->key))
+			both->table.member[both->table.n++] = *m;
+	}
+	for (size_t i = 0; i < over->table.n; i++)
+		both->table.member[both->table.n++] = over->table.member[i];
+	return both;
+}
+
+static void load_foreach(struct loader *l, const struct toml_value *from,
+			 struct step *s, const struct step_kind *kind)
+{
+	static const char *const keys[] = {"with", "max_parallel"};
+
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		if (!s->foreach && toml_get(from, keys[i]))
+			load_error(l, s,
+				   "\"%s\" is a key of a step with "
+				   "\"foreach\"",
+				   keys[i]);
+	if (!s->with)
+		return;
+	if (!find_key(kind->section, kind->section, "params"))
+		load_error(l, s,
+			   "\"with\" is laid over \"params\", which a step of "
+			   "type %s lacks; its \"args\" can hold \"$item\"",
+			   s->type);
+	s->params = laid_over(s->params, s->with, l->arena);
+}
+
 static void check_duplicate(struct loader *l, const struct routine *r,
 			    const struct step *s)
 {
@@ -1155,6 +1201,8 @@ static void load_step(const struct reading *r, const struct toml_value *from,
 			   "types");
 	if (kind)
 		check_command(l, from, s, kind);
+	if (kind)
+		load_foreach(l, from, s, kind);
 	check_duplicate(l, r->object, s);
 }
 

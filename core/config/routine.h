@@ -127,8 +127,11 @@ struct step {
 	bool parallel, enabled, required;
 	struct strlist needs;	       /* names of steps */
 	const struct toml_value *when; /* a table, or NULL */
-	const char *after;	/* "always", "failure", "success"; or NULL */
-	const char *on_refusal; /* "report", "fail" */
+	const char *after;     /* "always", "failure", "success"; or NULL */
+	const char *foreach;   /* a reference to an array; or NULL */
+	uint64_t max_parallel; /* of foreach */
+	const struct toml_value *with; /* a table that `params` holds, too */
+	const char *on_refusal;	       /* "report", "fail" */
 	uint64_t timeout_ms;
 	struct env_refs env;
 	const char *command;

@@ -209,6 +209,19 @@ static const struct err *keep_error(const struct err *err, struct arena *arena)
 	return kept;
 }
 
+/* The user may go before the server does. */
+static const char *const *copy_argv(const char *const *argv,
+				    struct arena *arena)
+{
+	struct strlist copy = {NULL, 0};
+
+	for (size_t i = 0; argv && argv[i]; i++)
+		list_add(&copy, arena, arena_strdup(arena, argv[i]));
+	if (copy.n)
+		list_add(&copy, arena, NULL);
+	return copy.item;
+}
+
 /* The server that the user's plan describes; one that can never start, too. */
 static struct pool_server *server_for(struct pool *p, const struct pool_user *u)
 {
@@ -227,6 +240,7 @@ static struct pool_server *server_for(struct pool *p, const struct pool_user *u)
 	s->timer = (struct loop_timer){.fire = on_timer, .arg = s};
 	s->doubt.late = (struct loop_timer){.fire = on_late, .arg = s};
 	s->request = u->plan->request;
+	s->request.argv = copy_argv(s->request.argv, &s->arena);
 	/* other servers are prepared meanwhile */
 	s->request.may_follow = true;
 	env_add_lines(&s->env, u->env);
@@ -253,6 +267,24 @@ void pool_expect(struct pool *p, struct pool_user *u)
 	raise_to(&u->server->message_max, step->stdout_max);
 	raise_to(&u->server->stderr_max, step->stderr_max);
 	raise_to(&u->server->timeout_ms, step->timeout_ms);
+}
+
+void pool_expect_with(struct pool_user *u, const struct pool_user *holder)
+{
+	u->server = holder->server;
+	u->server->expected++;
+}
+
+void pool_take_over(struct pool *p, struct pool_user *u,
+		    const struct pool_user *from)
+{
+	u->is_entered |= from->is_entered;
+	for (struct pool_server *s = p->servers; s; s = s->next) {
+		if (s->starter == from)
+			s->starter = u;
+		if (s->last == from)
+			s->last = u;
+	}
 }
 
 struct pool *pool_new(const struct pool_options *options)

@@ -94,6 +94,14 @@ void pool_free(struct pool *p);
 void pool_expect(struct pool *p, struct pool_user *u);
 /* opened() or refused() is called before this returns, or later. */
 void pool_enter(struct pool *p, struct pool_user *u);
+/* The same for a user that calls the server of another, which stays longer. */
+void pool_expect_with(struct pool_user *u, const struct pool_user *holder);
+/*
+ * Stand in for a user that has left and goes: what it began is told to this
+ * one, which waits for the end if it is the last.
+ */
+void pool_take_over(struct pool *p, struct pool_user *u,
+		    const struct pool_user *from);
 /*
  * Leave the server. Harmless when it was not expected, or twice.
  *

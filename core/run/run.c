@@ -21,6 +21,7 @@
 #include "core/report/ledger.h"
 #include "core/report/render.h"
 #include "core/run/credentials.h"
+#include "core/run/foreach.h"
 #include "core/run/remotes.h"
 
 /* Descriptors of one child: three pipes, pidfd, listener (contract: 5). */
@@ -560,6 +561,12 @@ static void open_pool(struct run *r)
 	});
 }
 
+/* Who does a step, or a part of one, that is neither program nor call. */
+static const struct step_doer *doer_of(const struct step *step, bool is_part)
+{
+	return step->foreach && !is_part ? &foreach_doer : NULL;
+}
+
 static void open_world(struct run *r)
 {
 	const struct run_options *o = r->o;
@@ -572,6 +579,8 @@ static void open_world(struct run *r)
 		.gate = r->gate,
 		.scrub = r->scrub,
 		.pool = r->pool,
+		.jobs = &w->jobs,
+		.doer = doer_of,
 		.grace_ms = CLIENT_GRACE_MS,
 		.verdict = on_verdict,
 		.progress = on_progress,

@@ -95,8 +95,9 @@ static enum step_reason timeout_reason(const struct step_run *s)
 
 	/* a program that ended its output and lives on is not silent */
 	if (!s->mcp)
-		return s->program->out_ended ? REASON_DEADLINE_CLOSE
-					     : REASON_DEADLINE_CALL;
+		return s->program && s->program->out_ended
+			       ? REASON_DEADLINE_CLOSE
+			       : REASON_DEADLINE_CALL;
 	return !c		     ? REASON_DEADLINE_SPAWN
 	       : !client_is_ready(c) ? REASON_DEADLINE_INITIALIZE
 	       : s->mcp->list_ticket ? REASON_DEADLINE_LIST
@@ -108,7 +109,8 @@ static const char *remark(const struct step_run *s)
 {
 	const struct client *c = s->mcp ? s->mcp->user.client : NULL;
 
-	if (!s->mcp ? !s->program->out_bytes : c && !client_stats(c)->bytes_in)
+	if (!s->mcp ? s->program && !s->program->out_bytes
+		    : c && !client_stats(c)->bytes_in)
 		return "; no output yet";
 	return c && client_prints_result(c) ? "; " MCP_IS_PRINTED : "";
 }
@@ -476,6 +478,8 @@ static void advise(struct step_run *s, struct str err_tail,
 				      &s->arena),
 	};
 	struct advice_list list = {.item = NULL};
+	/* those of its executions stay */
+	size_t had = s->doer ? s->result.n_advice : 0;
 	struct report_advice *all;
 
 	find_table(s, &known);
@@ -484,7 +488,9 @@ static void advise(struct step_run *s, struct str err_tail,
 		list = advice_find(&known, &s->arena);
 	advise_strict(s, &list, &s->arena);
 	advise_tools(s, known.said, &list, &s->arena);
-	all = ARENA_ARRAY(&s->arena, struct report_advice, list.n);
+	all = ARENA_ARRAY(&s->arena, struct report_advice, list.n + had);
+	for (size_t i = 0; i < had; i++)
+		all[list.n + i] = s->result.advice[i];
 	for (size_t i = 0; i < list.n; i++) {
 		const struct advice *a = &list.item[i];
 
@@ -498,7 +504,7 @@ static void advise(struct step_run *s, struct str err_tail,
 			log_advice(s, a);
 	}
 	s->result.advice = all;
-	s->result.n_advice = list.n;
+	s->result.n_advice = list.n + had;
 	/* of a shared process they count for the step that started it */
 	s->result.refused |=
 		list.is_refused && !(s->mcp && s->mcp->user.session_of);
@@ -1166,9 +1172,11 @@ static const struct pool_handler mcp_handler = {
 /* ---- the life of a step ---- */
 
 /* End it, since no result is wanted any more. */
-static void stop(struct step_run *s, bool is_urgent)
+static void stop(struct step_run *s, const char *why, bool is_urgent)
 {
-	if (s->mcp) {
+	if (s->doer && s->phase == STEP_RUNNING) {
+		s->doer->stop(s, why);
+	} else if (s->mcp) {
 		mcp_stop(s, is_urgent);
 	} else if (s->program) {
 		s->program->child.o.grace_ms = s->ctx->grace_ms;
@@ -1185,7 +1193,7 @@ static void on_budget(void *arg)
 		step_fail(s, timeout_reason(s),
 			  "no result within %.3g s (timeout of the step)%s",
 			  (double)s->plan->step->timeout_ms / 1000, remark(s));
-	stop(s, false);
+	stop(s, "the time of the step is over", false);
 }
 
 void step_cancel(struct step_run *s, const char *why)
@@ -1203,8 +1211,29 @@ void step_cancel(struct step_run *s, const char *why)
 	}
 	step_fail(s, REASON_CANCELLED, "cancelled: %s", why);
 	s->is_cancelled = true;
-	stop(s, is_urgent);
+	stop(s, why, is_urgent);
 }
+
+/* ---- a step that others do ---- */
+
+void step_close(struct step_run *s, const struct judgement *j)
+{
+	step_finish(s, j);
+	if (s->mcp)
+		mcp_leave(s, s->is_cancelled ? POOL_TERMINATE : POOL_CLOSE);
+	else
+		step_end(s);
+}
+
+void step_take_over(struct step_run *s, const struct step_run *part)
+{
+	if (s->mcp && part->mcp)
+		pool_take_over(s->ctx->pool, &s->mcp->user, &part->mcp->user);
+	s->result.refused |= part->result.refused;
+	s->scrubbed += part->scrubbed;
+}
+
+/* ---- the begin and the end of its life ---- */
 
 void step_begin(struct step_run *s)
 {
@@ -1218,13 +1247,17 @@ void step_begin(struct step_run *s)
 		return;
 	}
 	set_phase(s, STEP_RUNNING);
+	if (s->doer) {
+		s->doer->begin(s);
+		return;
+	}
 	loop_timer_set(l, &s->budget,
 		       s->begin_ns + s->plan->step->timeout_ms * NS_PER_MS);
 	if (!s->is_call) {
 		exec_begin(s);
 		return;
 	}
-	if (s->plan->flow->has_late_args)
+	if (!s->mcp->user.server)
 		pool_expect(s->ctx->pool, &s->mcp->user);
 	if (pool_scrub(&s->mcp->user))
 		s->scrub = pool_scrub(&s->mcp->user);
@@ -1270,6 +1303,8 @@ void step_init(struct step_run *s, struct step_context *ctx,
 			   .required = step->required},
 	};
 	s->is_call = s->mode == JUDGE_mcp_client && step->tool;
+	if (ctx->doer)
+		s->doer = ctx->doer(step, ctx->whole);
 	if (!s->is_call || plan->reason != REASON_NONE)
 		return;
 	s->mcp = mem_zalloc(sizeof(*s->mcp));
@@ -1282,7 +1317,9 @@ void step_init(struct step_run *s, struct step_context *ctx,
 		.arg = s,
 	};
 	/* another step may give it the arguments that tell servers apart */
-	if (!plan->flow->has_late_args)
+	if (ctx->whole && ctx->whole->mcp->user.server)
+		pool_expect_with(&s->mcp->user, &ctx->whole->mcp->user);
+	else if (!plan->flow->has_late_args)
 		pool_expect(ctx->pool, &s->mcp->user);
 }
 
@@ -1298,6 +1335,8 @@ void step_release(struct step_run *s)
 		tool_check_release(&s->mcp->check);
 		buf_release(&s->mcp->facts);
 	}
+	if (s->doer)
+		s->doer->release(s);
 	free(s->program);
 	free(s->mcp);
 	env_release(&s->env);

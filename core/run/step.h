@@ -29,6 +29,18 @@
 
 struct step_run;
 
+/*
+ * Does the work of a step that is made of others, or of a person's answer:
+ * neither a program nor a call. It ends by step_close().
+ */
+struct step_doer {
+	void (*begin)(struct step_run *s);
+	/* End it early, and the second time at once. */
+	void (*stop)(struct step_run *s, const char *why);
+	/* Free s->work. */
+	void (*release)(struct step_run *s);
+};
+
 /* Things that the steps of a run share; borrowed by all of them. */
 struct step_context {
 	const char *routine; /* name of the routine, for commands in advice */
@@ -36,9 +48,15 @@ struct step_context {
 	bool shows_advice; /* the report shows it: no notes on stderr */
 	struct loop *loop;
 	struct gate *gate;
-	struct scrub *scrub; /* values that must not appear anywhere */
-	struct pool *pool;   /* servers; NULL where there are none */
-	uint64_t grace_ms;   /* between the steps of an orderly end */
+	struct scrub *scrub;	     /* values that must not appear anywhere */
+	struct pool *pool;	     /* servers; NULL where there are none */
+	struct jobs *jobs;	     /* that run */
+	const struct values *values; /* at the time of a step's turn */
+	/* Of a step, or of one of its executions (`whole` is set); NULL: it is
+	   a program or a call. */
+	const struct step_doer *(*doer)(const struct step *step, bool is_part);
+	struct step_run *whole; /* step whose executions these are; or NULL */
+	uint64_t grace_ms;	/* between the steps of an orderly end */
 	void (*step_ended)(void *ended_arg, struct step_run *s);
 	void *ended_arg;
 	/* Verdict on a program that was started, before it is freed; or NULL */
@@ -67,8 +85,10 @@ struct step_run {
 	struct scrub
 		*scrub; /* scrubber of ctx, or of the server that is called */
 	bool is_call;	/* in a session; else a program is run to its end */
-	enum judge_mode mode; /* of stdout */
-	struct arena arena;   /* of the result */
+	const struct step_doer *doer; /* NULL: neither of them */
+	void *work;		      /* of the doer; owned */
+	enum judge_mode mode;	      /* of stdout */
+	struct arena arena;	      /* of the result */
 	enum step_phase phase;
 	struct loop_timer budget;
 	struct buf out; /* collected stdout, up to stdout_max */
@@ -99,6 +119,11 @@ void step_init(struct step_run *s, struct step_context *ctx,
  * Ending calls ctx->step_ended.
  */
 void step_begin(struct step_run *s);
+/* End a step that a doer does. What `j` says is nothing after an earlier end.
+ */
+void step_close(struct step_run *s, const struct judgement *j);
+/* What an execution that has ended tells of the whole; it may be released. */
+void step_take_over(struct step_run *s, const struct step_run *part);
 /* The user wants to stop: ends as `cancelled`. Twice: at once. */
 void step_cancel(struct step_run *s, const char *why);
 /* Free everything; the result dies with it. */

@@ -130,6 +130,41 @@ static void judge_when(struct plan_step *p, const struct values *v,
 	}
 }
 
+/* ---- foreach ---- */
+
+static const char *const type_says[] = {
+	[SCAN_NULL] = "null",	     [SCAN_FALSE] = "false",
+	[SCAN_TRUE] = "true",	     [SCAN_NUMBER] = "a number",
+	[SCAN_STRING] = "a string",  [SCAN_ARRAY] = "an array",
+	[SCAN_OBJECT] = "an object",
+};
+
+static void take_items(struct plan_step *p, const struct values *v,
+		       struct arena *arena)
+{
+	const char *written = p->step->foreach;
+	struct ref_string ref;
+	struct err err = ERR_INIT;
+	struct str value;
+	size_t n;
+
+	if (ref_read(str_of(written), arena, &ref, &err) < 0 ||
+	    values_find(v, &ref.part[0].ref, arena, &value, &err) < 0) {
+		skip(p, REASON_REFERENCE, arena, "%s", err.msg);
+		return;
+	}
+	n = scan_count(value);
+	if (scan_type(value) != SCAN_ARRAY)
+		skip(p, REASON_REFERENCE, arena,
+		     "foreach %s: the value is %s, and an array is needed",
+		     written, type_says[scan_type(value)]);
+	else if (n > LIMIT_ITEMS)
+		skip(p, REASON_REFERENCE, arena,
+		     "foreach %s: %zu elements, and at most %d are possible",
+		     written, n, LIMIT_ITEMS);
+	p->items = value;
+}
+
 /* ---- the turn ---- */
 
 void turn_take(const struct turn *t, size_t step, struct arena *arena)
@@ -146,6 +181,10 @@ void turn_take(const struct turn *t, size_t step, struct arena *arena)
 	if (p->reason == REASON_NONE)
 		judge_when(p, &v, arena);
 	v.is_lenient = p->step->after;
-	if (p->reason == REASON_NONE && plan_fill(p, &v, arena, &err) < 0)
+	if (p->reason != REASON_NONE)
+		return;
+	if (p->step->foreach)
+		take_items(p, &v, arena);
+	else if (plan_fill(p, &v, arena, &err) < 0)
 		skip(p, REASON_REFERENCE, arena, "%s", err.msg);
 }

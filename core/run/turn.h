@@ -23,7 +23,8 @@ struct turn {
 
 /*
  * Decide about a step of the plan that has no reason yet: give it one with a
- * sentence, or the arguments that it lacks. Both live in `arena`.
+ * sentence, or the arguments that it lacks, or what it runs for each of. All of
+ * it lives in `arena`, or is borrowed from results.
  */
 void turn_take(const struct turn *t, size_t step, struct arena *arena);
 

@@ -248,7 +248,14 @@ static int find(const struct values *v, const struct ref *ref,
 			       ? -1
 			       : ref_follow(&behind, *ret, ret, err);
 	case REF_RUN:
-		return ref_follow(ref, v->run.n ? v->run : STR("{}"), ret, err);
+		return ref_follow(ref, v->run ? v->run(v->arg) : STR("{}"), ret,
+				  err);
+	case REF_ITEM:
+		return ref_follow(ref, v->item.p ? v->item : STR("null"), ret,
+				  err);
+	case REF_INDEX:
+		*ret = str_of(arena_printf(arena, "%zu", v->index));
+		return ref_follow(ref, *ret, ret, err);
 	default:
 		return step_json(v, ref, arena, ret, err);
 	}

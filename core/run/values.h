@@ -33,9 +33,12 @@ struct values {
 	bool is_optional;  /* an input that is missing is null */
 	bool is_lenient;   /* a path that is not there is VALUES_ABSENT */
 	const char *step;  /* that the values are for; in messages */
-	struct str run;	   /* object behind $run; n = 0 before the run */
 	values_step *find; /* NULL: before the run */
-	void *arg;
+	/* Object behind $run. */
+	struct str (*run)(void *arg);
+	void *arg;	 /* of both */
+	struct str item; /* element of `foreach`; p is NULL without */
+	size_t index;	 /* of it */
 };
 
 /*

@@ -89,14 +89,17 @@ static const struct report_step *find_result(void *arg, enum ref_root root,
 }
 
 /* The object behind $run; date and time are the person's. */
-static struct str facts_of_run(const struct walk *w)
+static struct str facts_of_run(void *arg)
 {
+	struct walk *w = arg;
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	time_t now = (time_t)(w->world->begin_wall_ns / (int64_t)NS_PER_S);
 	char date[16] = "", hour[16] = "";
 	struct tm tm;
 	struct jw j;
 
+	if (w->facts.n)
+		return w->facts;
 	if (localtime_r(&now, &tm)) {
 		strftime(date, sizeof(date), "%Y-%m-%d", &tm);
 		strftime(hour, sizeof(hour), "%H:%M:%S", &tm);
@@ -108,7 +111,8 @@ static struct str facts_of_run(const struct walk *w)
 	jw_kv_cstr(&j, "time", hour);
 	jw_kv_cstr(&j, "routine", w->plan.routine->name);
 	jw_end(&j);
-	return arena_str(w->arena, buf_str(&out));
+	w->facts = arena_str(w->arena, buf_str(&out));
+	return w->facts;
 }
 
 /* ---- the begin ---- */
@@ -119,7 +123,7 @@ static void on_step_ended(void *arg, struct step_run *s)
 	struct jobs *jobs = &w->world->jobs;
 
 	order_end(&w->order, (size_t)(s - w->runs));
-	jobs->running--;
+	jobs->running -= !s->doer;
 	jobs->has_news = true;
 	if (w->ended)
 		w->ended(w->arg, s);
@@ -135,6 +139,7 @@ void walk_init(struct walk *w, struct walk_world *world, struct arena *arena)
 	w->ctx.routine = plan->routine->name;
 	w->ctx.step_ended = on_step_ended;
 	w->ctx.ended_arg = w;
+	w->ctx.values = &w->turn.values;
 	w->runs = mem_zalloc(plan->n_steps * sizeof(*w->runs));
 	for (size_t i = 0; i < plan->n_steps; i++)
 		judge(w, &plan->steps[i]);
@@ -149,7 +154,7 @@ void walk_init(struct walk *w, struct walk_world *world, struct arena *arena)
 		.arg = w,
 		.values = plan->inputs,
 	};
-	w->turn.values.run = facts_of_run(w);
+	w->turn.values.run = facts_of_run;
 	w->turn.values.find = find_result;
 	w->turn.values.arg = w;
 }
@@ -159,9 +164,12 @@ void walk_init(struct walk *w, struct walk_world *world, struct arena *arena)
 /* It is the step's turn; it may end before it begins. */
 static struct step_run *take(struct walk *w, size_t i)
 {
+	struct step_run *s = &w->runs[i];
+
 	order_begin(&w->order, i);
-	w->world->jobs.running++;
-	return &w->runs[i];
+	/* parts of a step that is made of others count themselves */
+	w->world->jobs.running += !s->doer;
+	return s;
 }
 
 static void begin_step(struct walk *w, size_t i)

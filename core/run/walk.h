@@ -48,6 +48,7 @@ struct walk {
 	struct turn turn;
 	const struct report *previous; /* for $previous; NULL: none */
 	bool has_previous;	       /* it was looked for */
+	struct str facts;	       /* behind $run; n = 0: not yet made */
 	const char *cancelled;	       /* why nothing begins any more */
 };
 

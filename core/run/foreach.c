@@ -1,0 +1,372 @@
+#include "core/run/foreach.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/jw.h"
+#include "core/base/limits.h"
+#include "core/base/log.h"
+#include "core/base/mem.h"
+#include "core/base/scan.h"
+#include "core/run/jobs.h"
+
+/* Pieces of advice that a whole keeps: more say nothing new. */
+#define ADVICE_MAX 8
+
+/* One execution at a time. */
+struct slot {
+	struct step_run run;
+	struct plan_step plan;
+	size_t index;
+	bool is_used;
+};
+
+struct foreach {
+	struct step_run *whole;
+	struct step_context ctx; /* of the executions */
+	struct jobs_giver giver;
+	struct scan_iter rest; /* elements that have not begun */
+	size_t n, n_begun, n_ended, n_running;
+	size_t n_failed, n_skipped;
+	size_t first;	 /* index of the first that was not ok */
+	const char *why; /* sentence about it; in the arena of the whole */
+	struct slot *slot;
+	size_t n_slots;
+	struct buf data;
+	size_t n_written;  /* elements in it */
+	struct str *later; /* elements behind one that runs still; owned */
+	const char *cancelled;
+};
+
+/* ---- what an execution gave ---- */
+
+static void write_item(const struct report_step *s, size_t index,
+		       struct buf *out)
+{
+	AUTO(buf_release) struct buf body = BUF_INIT(BUF_UNBOUNDED);
+	struct jw w;
+
+	report_step_output(&body, s);
+	jw_init(&w, out, false);
+	jw_object(&w);
+	jw_kv_int(&w, "index", (int64_t)index);
+	jw_kv_cstr(&w, "state", REPORT_STATES[s->state].word);
+	jw_key(&w, "reason");
+	if (s->reason == REASON_NONE)
+		jw_null(&w);
+	else
+		jw_cstr(&w, report_reason_name(s->reason));
+	jw_key(&w, "error");
+	if (s->error.n)
+		jw_str(&w, s->error);
+	else
+		jw_null(&w);
+	jw_kv_str(&w, "output", buf_str(&body));
+	jw_key(&w, "data");
+	if (report_step_has_data(s))
+		report_step_data(&w, s);
+	else
+		jw_null(&w);
+	jw_end(&w);
+}
+
+static void append(struct foreach *f, struct str item)
+{
+	if (f->n_written++)
+		buf_addc(&f->data, ',');
+	buf_add_str(&f->data, item);
+}
+
+/* Write what has ended, in the order of the elements. */
+static void keep_item(struct foreach *f, size_t index, struct buf *text)
+{
+	if (index != f->n_written) {
+		f->later[index].n = text->n;
+		f->later[index].p = buf_steal(text);
+		return;
+	}
+	append(f, buf_str(text));
+	while (f->n_written < f->n && f->later[f->n_written].p) {
+		struct str *s = &f->later[f->n_written];
+
+		append(f, *s);
+		free((char *)(uintptr_t)s->p);
+		s->p = NULL;
+	}
+}
+
+static void count(struct foreach *f, const struct report_step *s, size_t index)
+{
+	f->n_ended++;
+	if (s->state == STATE_OK)
+		return;
+	if (s->state == STATE_SKIPPED)
+		f->n_skipped++;
+	else
+		f->n_failed++;
+	if (f->why && f->first < index)
+		return;
+	f->first = index;
+	f->why = arena_strndup(&f->whole->arena, s->error.p, s->error.n);
+}
+
+/* ---- words about it, each once ---- */
+
+static bool is_known(const struct report_step *s, struct str advice)
+{
+	for (size_t i = 0; i < s->n_advice; i++)
+		if (str_eq(s->advice[i].text, advice))
+			return true;
+	return s->n_advice >= ADVICE_MAX;
+}
+
+static void keep_words(struct foreach *f, const struct report_step *s)
+{
+	struct report_step *of = &f->whole->result;
+	struct arena *arena = &f->whole->arena;
+	struct report_advice *all;
+
+	if (s->said.n && !of->said.n)
+		of->said = arena_str(arena, s->said);
+	for (size_t i = 0; i < s->n_advice; i++) {
+		const struct report_advice *a = &s->advice[i];
+
+		if (is_known(of, a->text))
+			continue;
+		all = ARENA_ARRAY(arena, struct report_advice,
+				  of->n_advice + 1);
+		if (of->n_advice)
+			memcpy(all, of->advice, of->n_advice * sizeof(*all));
+		all[of->n_advice++] = (struct report_advice){
+			arena_str(arena, a->text), arena_str(arena, a->toml)};
+		of->advice = all;
+		if (!f->whole->ctx->shows_advice)
+			log_note("%s: %.*s%s%.*s", of->name, STR_ARG(a->text),
+				 a->toml.n ? ": " : "", STR_ARG(a->toml));
+	}
+}
+
+/* ---- one execution ---- */
+
+static void on_ended(void *arg, struct step_run *s)
+{
+	struct foreach *f = arg;
+
+	f->n_running--;
+	f->ctx.jobs->running -= !s->doer;
+	f->ctx.jobs->has_news = true;
+}
+
+static void tell_progress(const struct foreach *f)
+{
+	const struct step_context *ctx = f->whole->ctx;
+	char note[64];
+
+	if (!ctx->progress)
+		return;
+	snprintf(note, sizeof(note), "%zu/%zu", f->n_ended, f->n);
+	ctx->progress(ctx->arg, f->whole, note);
+}
+
+/* Nothing calls back for an execution that ended before this turn. */
+static void release_ended(struct foreach *f)
+{
+	for (size_t i = 0; i < f->n_slots; i++) {
+		AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+		struct slot *slot = &f->slot[i];
+
+		if (!slot->is_used || slot->run.phase != STEP_ENDED)
+			continue;
+		count(f, &slot->run.result, slot->index);
+		keep_words(f, &slot->run.result);
+		write_item(&slot->run.result, slot->index, &text);
+		keep_item(f, slot->index, &text);
+		step_take_over(f->whole, &slot->run);
+		step_release(&slot->run);
+		slot->is_used = false;
+		tell_progress(f);
+	}
+}
+
+static struct slot *free_slot(struct foreach *f)
+{
+	for (size_t i = 0; i < f->n_slots; i++)
+		if (!f->slot[i].is_used)
+			return &f->slot[i];
+	return NULL;
+}
+
+static void begin_slot(struct foreach *f, struct slot *slot, struct str element)
+{
+	struct values v = *f->ctx.values;
+	struct step_run *s = &slot->run;
+	struct env env = {.item = NULL};
+	struct err err = ERR_INIT;
+
+	slot->plan = *f->whole->plan;
+	slot->index = f->n_begun++;
+	slot->is_used = true;
+	v.step = slot->plan.step->name;
+	v.is_lenient = slot->plan.step->after;
+	v.item = element;
+	v.index = slot->index;
+	env_add_lines(&env, env_lines(&f->whole->env));
+	*s = (struct step_run){.env = env};
+	f->n_running++;
+	step_init(s, &f->ctx, &slot->plan);
+	f->ctx.jobs->running += !s->doer;
+	if (plan_fill(&slot->plan, &v, &s->arena, &err) < 0) {
+		slot->plan.reason = REASON_REFERENCE;
+		slot->plan.error = str_of(arena_strdup(&s->arena, err.msg));
+	}
+	step_begin(s);
+}
+
+/* ---- all of them ---- */
+
+/* Elements that have not begun when the whole is ended early. */
+static void cancel_the_rest(struct foreach *f)
+{
+	struct report_step none = {
+		.state = STATE_FAILED,
+		.reason = REASON_CANCELLED,
+		.error = STR("cancelled before it began"),
+	};
+
+	while (scan_next(&f->rest)) {
+		AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+		size_t index = f->n_begun++;
+
+		count(f, &none, index);
+		write_item(&none, index, &text);
+		keep_item(f, index, &text);
+	}
+}
+
+/* The outputs one after the other, as far as a person reads. */
+static struct str body_of(struct foreach *f, struct str data)
+{
+	AUTO(buf_release) struct buf body = BUF_INIT(BUF_UNBOUNDED);
+	struct scan_iter it = scan_over(scan_some(data, "items"));
+	size_t n = 0;
+
+	if (!f->n)
+		return STR("(no items)");
+	for (; body.n < LIMIT_KEPT_OUTPUT && scan_next(&it); n++) {
+		AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+		struct str output;
+
+		if (scan_get(it.value, "output", &output))
+			(void)!scan_string(output, &text);
+		if (!text.n)
+			continue;
+		buf_adds(&body, body.n ? "\n" : "");
+		buf_add_cut(&body, buf_str(&text), LIMIT_KEPT_OUTPUT);
+	}
+	if (n < f->n)
+		buf_addf(&body, "\n(and %zu more)", f->n - n);
+	return arena_str(&f->whole->arena, buf_str(&body));
+}
+
+static struct judgement judge_all(struct foreach *f)
+{
+	struct judgement j = {.reason = REASON_NONE};
+
+	buf_adds(&f->data, "]}");
+	j.data.n = f->data.n;
+	j.data.p = arena_adopt(&f->whole->arena, buf_steal(&f->data));
+	j.output = body_of(f, j.data);
+	if (!f->why)
+		return j;
+	j.reason = REASON_ITEMS;
+	j.error = str_of(arena_printf(
+		&f->whole->arena, "%zu of %zu %s; first: [%zu] %s",
+		f->n_failed ? f->n_failed : f->n_skipped, f->n,
+		f->n_failed ? "failed" : "skipped", f->first, f->why));
+	return j;
+}
+
+static bool can_begin(const struct foreach *f)
+{
+	return f->n_begun < f->n && f->n_running < f->n_slots &&
+	       jobs_have_room(f->ctx.jobs);
+}
+
+/* For struct jobs_giver. */
+static bool go_on(void *arg)
+{
+	struct foreach *f = arg;
+	struct judgement j;
+
+	release_ended(f);
+	if (f->cancelled)
+		cancel_the_rest(f);
+	else if (can_begin(f) && scan_next(&f->rest))
+		begin_slot(f, free_slot(f), f->rest.value);
+	if (f->n_ended < f->n)
+		return !f->cancelled && can_begin(f);
+	jobs_leave(f->ctx.jobs, &f->giver);
+	j = judge_all(f);
+	step_close(f->whole, &j);
+	return false;
+}
+
+/* ---- the whole ---- */
+
+static void begin(struct step_run *s)
+{
+	const struct step *step = s->plan->step;
+	struct foreach *f = mem_zalloc(sizeof(*f));
+
+	s->work = f;
+	f->whole = s;
+	f->ctx = *s->ctx;
+	f->ctx.whole = s;
+	f->ctx.step_ended = on_ended;
+	f->ctx.ended_arg = f;
+	/* the whole shows it, once */
+	f->ctx.shows_advice = true;
+	f->giver = (struct jobs_giver){go_on, f};
+	f->rest = scan_over(s->plan->items);
+	f->n = scan_count(s->plan->items);
+	f->n_slots = f->n < step->max_parallel ? f->n : step->max_parallel;
+	f->slot = mem_zalloc(f->n_slots * sizeof(*f->slot) + 1);
+	f->later = mem_zalloc(f->n * sizeof(*f->later) + 1);
+	f->data = (struct buf)BUF_INIT(BUF_UNBOUNDED);
+	buf_adds(&f->data, "{\"schema\":\"" ITEMS_SCHEMA "\",\"items\":[");
+	jobs_join(f->ctx.jobs, &f->giver);
+}
+
+static void stop(struct step_run *s, const char *why)
+{
+	struct foreach *f = s->work;
+
+	f->cancelled = why;
+	f->ctx.grace_ms = s->ctx->grace_ms;
+	f->ctx.jobs->has_news = true;
+	for (size_t i = 0; i < f->n_slots; i++)
+		if (f->slot[i].is_used)
+			step_cancel(&f->slot[i].run, why);
+}
+
+static void release(struct step_run *s)
+{
+	struct foreach *f = s->work;
+
+	if (!f)
+		return;
+	for (size_t i = 0; i < f->n_slots; i++)
+		if (f->slot[i].is_used) {
+			if (!s->ctx)
+				f->slot[i].run.ctx = NULL;
+			step_release(&f->slot[i].run);
+		}
+	for (size_t i = 0; i < f->n; i++)
+		free((char *)(uintptr_t)f->later[i].p);
+	buf_release(&f->data);
+	free(f->slot);
+	free(f->later);
+	free(f);
+}
+
+const struct step_doer foreach_doer = {begin, stop, release};
