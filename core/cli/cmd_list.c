@@ -5,6 +5,7 @@
 #include "core/base/state_dir.h"
 #include "core/cli/command.h"
 #include "core/cli/open.h"
+#include "core/cli/param_options.h"
 #include "core/cli/put.h"
 #include "core/client/known_tools.h"
 
@@ -39,7 +40,40 @@ static void print_text(const struct config *c, struct buf *out)
 	}
 }
 
-static void print_json(const struct config_file *file, struct jw *w)
+static size_t longest_step(const struct routine *r)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n_steps; i++)
+		if (strlen(r->steps[i].name) > n)
+			n = strlen(r->steps[i].name);
+	return n;
+}
+
+/* One routine: its parameters and steps. */
+static int print_one(const struct routine *r, struct buf *out, struct err *err)
+{
+	log_visible(out, str_of(r->name), false);
+	buf_adds(out, r->description ? ": " : "");
+	log_visible(out, str_of(r->description ? r->description : ""), false);
+	buf_addc(out, '\n');
+	if (params_print(r, out, err) < 0)
+		return -1;
+	buf_adds(out, r->n_steps ? "\nSteps:\n" : "\nNo steps\n");
+	for (size_t i = 0; i < r->n_steps; i++) {
+		AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+
+		buf_addf(&line, "  %-*s  %s", (int)longest_step(r),
+			 r->steps[i].name, r->steps[i].type);
+		log_visible(out, buf_str(&line), false);
+		buf_addc(out, '\n');
+	}
+	return 0;
+}
+
+/* only  NULL: all */
+static void print_json(const struct config_file *file,
+		       const struct routine *only, struct jw *w)
 {
 	const struct config *c = &file->config;
 
@@ -48,10 +82,13 @@ static void print_json(const struct config_file *file, struct jw *w)
 	for (size_t i = 0; i < c->n_routines; i++) {
 		const struct routine *r = &c->routines[i];
 
+		if (only && only != r)
+			continue;
 		jw_object(w);
 		jw_kv_cstr(w, "name", r->name);
 		if (r->description)
 			jw_kv_cstr(w, "description", r->description);
+		params_print_json(r, w);
 		jw_kv_array(w, "steps");
 		for (size_t k = 0; k < r->n_steps; k++) {
 			jw_object(w);
@@ -101,13 +138,17 @@ static bool print_names(const struct args *args, const struct config *c,
 
 static int check_usage(const struct args *args, struct err *err)
 {
-	if (args_has(args, "json") + args_has(args, "names") +
-		    args_has(args, "servers") + args_has(args, "steps") +
-		    args_has(args, "tools") >
-	    1)
+	const int lists = args_has(args, "names") + args_has(args, "servers") +
+			  args_has(args, "steps") + args_has(args, "tools");
+
+	if (args_has(args, "json") + lists > 1)
 		return err_set(err, ERR_USAGE,
 			       "list: use only one of --json, --names, "
 			       "--servers, --steps and --tools");
+	if (args->n_positional && lists)
+		return err_set(err, ERR_USAGE,
+			       "list: a routine goes with --json, no other "
+			       "option");
 	if (args_has(args, "remote") && !args_has(args, "servers"))
 		return err_set(err, ERR_USAGE,
 			       "list: --remote needs --servers");
@@ -123,16 +164,20 @@ int cmd_list(const struct args *args, struct err *err)
 		.passive = true,
 	};
 	const char *steps = args_get(args, "steps");
-	const struct routine *of = NULL;
+	const char *name = args->positional[0];
+	const struct routine *of = NULL, *only = NULL;
 
 	page_open(&page, args);
 	if (check_usage(args, err) < 0 ||
 	    open_config(args, passive, &file, err) < 0 ||
-	    (steps && find_routine(&file.config, steps, &of, err) < 0))
+	    (steps && find_routine(&file.config, steps, &of, err) < 0) ||
+	    (name && find_routine(&file.config, name, &only, err) < 0))
 		return -1;
 	if (page.is_json)
-		print_json(&file, &page.w);
-	else if (!print_names(args, &file.config, of, &page.out))
+		print_json(&file, only, &page.w);
+	else if (only && print_one(only, &page.out, err) < 0)
+		return -1;
+	else if (!only && !print_names(args, &file.config, of, &page.out))
 		print_text(&file.config, &page.out);
 	if (!file.config.n_routines && !args_has(args, "servers") &&
 	    !args_has(args, "tools"))

@@ -4,13 +4,17 @@
 #include <stdio.h>
 
 #include "core/base/log.h"
+#include "core/base/scan.h"
 #include "core/base/state_dir.h"
 #include "core/cli/key_options.h"
+#include "core/cli/param_options.h"
 #include "core/cli/put.h"
 #include "core/cli/target.h"
 #include "core/client/known_tools.h"
 #include "core/config/config.h"
+#include "core/config/params.h"
 #include "core/config/paths.h"
+#include "core/config/references.h"
 #include "core/server/brief.h"
 #include "gate/gate.h"
 
@@ -117,6 +121,7 @@ static const char bash[] =
 	"\t\t\t\tcompgen -d -- \"$cur\"; } | sort -u) ;;\n"
 	"\t\t*)\n"
 	"\t\t\tprintf -v line %q \"${line%%$'\\t'*}\"\n"
+	"\t\t\t[[ $line == *= ]] && compopt -o nospace 2>/dev/null\n"
 	"\t\t\t[[ $line == \"${cur#\"$before\"}\"* ]] && found+=(\"$line\") "
 	";;\n"
 	"\t\tesac\n"
@@ -130,7 +135,7 @@ static const char zsh[] =
 	"# zsh completion of matins; `matins __complete` knows the answers\n"
 	"_matins() {\n"
 	"\tlocal line before i\n"
-	"\tlocal -a plain helped\n"
+	"\tlocal -a plain helped named\n"
 	"\ti=${words[(i)--]}\n"
 	"\tif (( i < CURRENT )); then\n"
 	"\t\tshift $i words\n"
@@ -147,12 +152,14 @@ static const char zsh[] =
 	"\t\t\tcompset -p ${#before} ;;\n"
 	"\t\t:files) _files ;;\n"
 	"\t\t:programs) _command_names -e ;;\n"
+	"\t\t*=|*=$'\\t'*) named+=(\"${line/=$'\\t'/=:}\") ;;\n"
 	"\t\t*$'\\t'*) helped+=(\"${${line%%$'\\t'*}//:/\\\\:}:"
 	"${line#*$'\\t'}\") ;;\n"
 	"\t\t*) plain+=(\"$line\") ;;\n"
 	"\t\tesac\n"
 	"\tdone\n"
 	"\t(( $#helped )) && _describe answer helped\n"
+	"\t(( $#named )) && _describe parameter named -S ''\n"
 	"\t(( $#plain )) && compadd -a plain\n"
 	"}\n"
 	"_matins \"$@\"\n";
@@ -200,6 +207,7 @@ struct line {
 	struct str word; /* word to complete */
 	const struct option
 		*of;	     /* the word is the value of this; NULL: of none */
+	struct str param;    /* of NAME=VALUE: the name; p = NULL: not yet */
 	bool is_behind;	     /* the word stands behind "--" */
 	size_t n_behind;     /* words between "--" and it */
 	const char *routine; /* the last word that is no option */
@@ -265,6 +273,12 @@ static const struct option *find_valued(const struct line *l, const char *word,
 	return o && o->value ? o : NULL;
 }
 
+/* -p NAME=VALUE */
+static bool is_assignment(const struct option *o)
+{
+	return o->value && strcmp(o->value, "NAME=VALUE") == 0;
+}
+
 /* An option before the word: moves *i over its value; the word may be it. */
 static void read_option(struct line *l, int argc, char **argv, int *i)
 {
@@ -281,6 +295,12 @@ static void read_option(struct line *l, int argc, char **argv, int *i)
 			return;
 		}
 		value = argv[*i];
+		/* bash makes three words of NAME=VALUE */
+		if (is_assignment(o) && strcmp(argv[*i + 1], "=") == 0) {
+			*i += 2;
+			l->param = str_of(value);
+			l->of = *i >= argc - 1 ? o : NULL;
+		}
 	}
 	if (strcmp(o->name, "config") == 0)
 		l->config = path_home(value, &l->arena);
@@ -398,6 +418,60 @@ static void add_words(struct line *l, const char *words)
 	}
 }
 
+/* ---- parameters of the routine ---- */
+
+/* Values that one may have, as -p takes them. */
+static void add_choices(struct line *l, const struct schema_property *p)
+{
+	for (size_t i = 0; !p->is_list && i < p->n_choices; i++) {
+		struct str value = p->choice[i].value;
+
+		add_line(l,
+			 scan_type(value) == SCAN_STRING
+				 ? scan_decoded(value, SIZE_MAX, &l->arena)
+				 : value,
+			 NULL);
+	}
+	if (!p->n_choices && p->types == SCHEMA_TYPE_BOOLEAN) {
+		add_line(l, STR("true"), NULL);
+		add_line(l, STR("false"), NULL);
+	}
+}
+
+static void add_name(struct line *l, struct str name, struct str help)
+{
+	const char *text = arena_printf(&l->arena, "%.*s=", STR_ARG(name));
+
+	add_line(l, str_of(text),
+		 help.n ? arena_strndup(&l->arena, help.p, help.n) : NULL);
+}
+
+static void add_params(struct line *l)
+{
+	const struct config *c = l->routine ? open_names(l) : NULL;
+	const struct routine *r = c ? config_routine(c, l->routine) : NULL;
+	AUTO(params_release) struct params p = {.n = 0};
+	struct strlist used = {NULL, 0};
+	struct str rest = l->word, name = str_cut(&rest, '=');
+
+	if (!r || params_read(r, &l->arena, &p, ERR_IGNORED) < 0)
+		return;
+	if (!l->param.p && rest.p) {
+		l->param = name;
+		buf_addf(&l->before, "%.*s=", STR_ARG(name));
+	}
+	if (!p.schema && !l->param.p)
+		used = references_inputs(r, &l->arena);
+	for (size_t i = 0; i < p.n; i++)
+		if (!l->param.p)
+			add_name(l, p.item[i].name, p.item[i].description);
+		else if (str_eq(p.item[i].name, l->param))
+			add_choices(l, &p.item[i]);
+	for (size_t i = 0; i < used.n; i++)
+		if (*used.item[i])
+			add_name(l, str_of(used.item[i]), STR(""));
+}
+
 static void add_values(struct line *l)
 {
 	const char *value = l->of->value, *name;
@@ -411,6 +485,8 @@ static void add_values(struct line *l)
 	} else if (!strcmp(value, "FILE") || !strcmp(value, "PATH") ||
 		   !strcmp(value, "DIR")) {
 		buf_adds(&l->out, ":files\n");
+	} else if (is_assignment(l->of)) {
+		add_params(l);
 	} else if (!strcmp(value, "PROGRAM")) {
 		buf_adds(&l->out, ":programs\n");
 	} else if (!strcmp(value, "SERVER")) {
@@ -542,8 +618,9 @@ static void answer_line(struct line *l, int argc, char **argv)
  *
  * The value of an option is said by its row: "full|golden" are words, FILE and
  * the like are files, SERVER is one of the configuration, A,B are steps of the
- * routine. The words behind a command are said by its synopsis: small letters
- * stand for themselves, ROUTINE, STEP, COMMAND and TOOL for the names of those.
+ * routine, NAME=VALUE is a parameter of it. The words behind a command are said
+ *by its synopsis: small letters stand for themselves, ROUTINE, STEP, COMMAND
+ *and TOOL for the names of those.
  *
  * Print the answers, a line each, and not only those that begin as the last
  * word does: "VALUE" or "VALUE<tab>HELP". Before them may stand
@@ -598,7 +675,7 @@ int command_run(int argc, char **argv, struct err *err)
 	if (args.help) {
 		explain(cmd);
 		if (cmd->more_help)
-			cmd->more_help();
+			cmd->more_help(&args);
 		return 0;
 	}
 	if (args.n_positional < cmd->min || args.n_positional > cmd->max)

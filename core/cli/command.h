@@ -12,11 +12,12 @@
 
 struct command {
 	const char *name;
-	const char *synopsis;	 /* words behind the name */
-	const char *help;	 /* help in one line */
-	unsigned min, max;	 /* words behind it that are no options */
-	const char *usage;	 /* said when there are fewer, or more */
-	void (*more_help)(void); /* printed behind the options; or NULL */
+	const char *synopsis; /* words behind the name */
+	const char *help;     /* help in one line */
+	unsigned min, max;    /* words behind it that are no options */
+	const char *usage;    /* said when there are fewer, or more */
+	/* printed behind the options; or NULL */
+	void (*more_help)(const struct args *args);
 	const struct option *options;
 	/*
 	 * Returns the exit status; -1 with `err` filled, whose kind decides

@@ -253,7 +253,7 @@ static int read_files(const struct args *args, struct arena *arena,
 	return 0;
 }
 
-void policy_recipes_help(void)
+void policy_recipes_help(UNUSED const struct args *args)
 {
 	const char *name, *help = NULL;
 

@@ -39,7 +39,7 @@ struct strlist policy_files(const struct args *args, struct arena *arena)
 	MUST_USE;
 
 /* Print the recipes of --preset on stdout, for --help. */
-void policy_recipes_help(void);
+void policy_recipes_help(const struct args *args);
 
 /* ---- all of them ---- */
 

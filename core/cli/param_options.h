@@ -6,6 +6,7 @@
 #define CORE_CLI_PARAM_OPTIONS_H
 
 #include "core/base/arena.h"
+#include "core/base/jw.h"
 #include "core/cli/args.h"
 #include "core/run/inputs.h"
 
@@ -27,5 +28,19 @@
  */
 int param_options_read(const struct args *args, struct arena *arena,
 		       struct inputs_given *ret, struct err *err) MUST_USE;
+
+/*
+ * Append the parameters of a routine for people, a line each below a heading;
+ * nothing where it has none.
+ *
+ * errors  ERR_CONFIG  one that is declared is no usable schema
+ */
+int params_print(const struct routine *r, struct buf *out, struct err *err)
+	MUST_USE;
+/* Write them as "params": [{"name", "required", "schema"}, ...]. */
+void params_print_json(const struct routine *r, struct jw *w);
+
+/* Print those of the routine that a command names on stdout, for --help. */
+void params_help(const struct args *args);
 
 #endif

@@ -891,12 +891,12 @@ static int prepare(struct target *t, const struct args *args,
 	return open_all(t, err);
 }
 
-void target_help(void)
+void target_help(const struct args *args)
 {
 	printf("\nTARGET is --server SERVER of the configuration, --url URL, "
 	       "or -- PROGRAM ARGS….\nPrograms run in the sandbox; the options "
 	       "of `exec` grant more.\n");
-	policy_recipes_help();
+	policy_recipes_help(args);
 }
 
 /* ---- starting ---- */

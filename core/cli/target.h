@@ -116,7 +116,7 @@ int target_run(const struct args *args, enum target_how how,
 	       void *arg, struct err *err) MUST_USE;
 
 /* Print the forms of a target, and the recipes, on stdout; for --help. */
-void target_help(void);
+void target_help(const struct args *args);
 
 /* Report whether a person can answer: stdin and stderr are terminals. */
 bool ask_person_is_there(void) MUST_USE;

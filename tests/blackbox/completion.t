@@ -18,6 +18,7 @@ cat >matins.toml <<-'END'
 	command = "date"
 	[routines.evening]
 	steps = []
+	params = { mode = { enum = ["full", "short"] }, days = { description = "how many" } }
 	[servers.db]
 	command = "matins"
 	args = ["brief"]
@@ -74,6 +75,9 @@ if type -P fish >/dev/null; then
 	fish_offers "of --server=" "host" 'matins call --server=db h'
 	fish_offers "none of another" "" 'matins call -s web '
 	fish_offers "words of an option" "full golden" 'matins run --view '
+	fish_offers "parameters" "days= mode=" 'matins run evening -p '
+	fish_offers "values of a parameter" "mode=full" \
+		'matins run evening -p mode=f'
 	fish_offers "what golden does" "accept check list record" \
 		'matins golden '
 	fish_offers "then routines" "evening morning" 'matins golden check '
@@ -127,6 +131,8 @@ if type -P zsh >/dev/null; then
 		'matins auth login ' 'web'
 		'matins call -s db ' 'deadlines  host'
 		'matins call --server=db r' 'repos'
+		'matins run evening -p ' 'days=  -- how many'
+		'matins run evening -p mode=' 'full   short'
 		'matins golden ' 'accept  check'
 		'matins golden check ' 'evening  morning'
 		'matins exec -- mkfif' 'mkfifo')

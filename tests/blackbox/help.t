@@ -110,6 +110,7 @@ cat >names.toml <<-'END'
 	command = "date"
 	[routines.evening]
 	steps = []
+	params = { mode = { enum = ["full", "short"] }, days = {} }
 	[servers.db]
 	command = "matins"
 	args = ["brief"]
@@ -133,6 +134,8 @@ completes() {
 }
 completes "commands" "show" sho
 completes "words of an option" "full golden" run --view ''
+completes "parameters" "days= mode=" run -c names.toml evening -p ''
+completes "values of a parameter" "full" run -c names.toml evening -p mode = f
 completes "words behind =" "golden" run --view = g
 completes "the profiles" "default open strict" exec --profile ''
 completes "the words of --net" "all loopback none" exec --net ''

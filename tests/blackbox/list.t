@@ -58,7 +58,7 @@ err_like "a broken file: place" 'bad\.toml:1:1: unknown key'
 run_matins list -c bad.toml --json
 json_is "a broken file: JSON on stdout" error.kind configuration \
 	error.line 1 error.column 1
-run_matins list x
-exit_is "list with an argument is a usage error" 64
+run_matins list x y
+exit_is "list of two routines is a usage error" 64
 
 done_testing

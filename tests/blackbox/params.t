@@ -101,6 +101,52 @@ exit_is "golden: status 64" 64
 run_matins run -c p.toml digest -n
 exit_is "a dry run, too" 64
 
+# ---- shown ----
+
+cat >want <<-'END'
+
+	Parameters, set by -p NAME=VALUE:
+	  repo  string, required: owner/name
+	  days  integer, default 7
+	  mode  "full" or "short", default "full"
+END
+run_matins list -c p.toml digest
+{
+	echo 'digest: what happened'
+	cat want
+	printf '\nSteps:\n  show  script\n'
+} >all
+is "list shows the parameters and steps of a routine" "$(<"$out")" "$(<all)"
+run_matins list -c p.toml digest --json
+json_is "list --json has the schemas" routines '#1' routines[0].params '#3' \
+	routines[0].params[0].required true \
+	routines[0].params[1].schema.default 7
+run_matins list -c p.toml digest --names
+exit_is "list takes a routine or a list" 64
+for command in run step doctor; do
+	run_matins "$command" -c p.toml digest --help
+	exit_is "$command digest --help: status 0" 0
+	is "$command digest --help shows them" \
+		"$(tail -n 5 "$out")" "$(<want)"
+done
+run_matins run -c p.toml nothere --help
+exit_is "help needs no routine" 0
+err_like "help says that there is none" 'no routine nothere'
+printf '[routines.r]\nsteps = []\n[routines.r.params]\na = { description = "\\u001b[2J\\nx" }\n' >c.toml
+run_matins list -c c.toml r
+out_like "control characters are shown, not obeyed" 'a  any value, required: \\x1b\[2J\\x0ax$'
+
+run_matins __complete run -c p.toml digest -p ''
+out_is "completion: names" $'repo=\towner/name\ndays=\nmode='
+run_matins __complete run -c p.toml digest -p mode=f
+out_is "completion: values" $':before mode=\nfull\nshort'
+run_matins __complete run -c p.toml digest -p mode = f
+out_is "completion: values, as bash cuts words" $'full\nshort'
+run_matins __complete run -c p.toml digest --param=mode=
+out_is "completion: values of the long option" $':before --param=mode=\nfull\nshort'
+run_matins __complete step -c p.toml digest -p mode = full ''
+out_is "completion: the words behind" show
+
 # ---- check ----
 
 cat >bad.toml <<-'END'
