@@ -120,8 +120,14 @@ static bool is_like_one(const char *patterns, struct str s)
 
 bool programs_is_one(const char *names, const char *path)
 {
-	return path && (str_has_word(names, base_name(path)) ||
-			str_has_word(names, without_version(base_name(path))));
+	struct str base, plain;
+
+	if (!path)
+		return false;
+	base = base_name(path);
+	plain = without_version(base);
+	return str_has_word(names, base) ||
+	       (plain.n < base.n && str_has_word(names, plain));
 }
 
 /* By any of the names that the program goes by; the file's own comes first. */
