@@ -309,6 +309,44 @@ static void use_when(const struct walk *w, const struct toml_value *when)
 	}
 }
 
+/* Keys behind "$" in `expect`; the last three are those of a program. */
+static const char *const result_keys[] = {
+	"content", "structuredContent", "isError", "json", "output", "data",
+};
+
+static void check_path(const struct walk *w, const struct toml_value *at,
+		       const char *path)
+{
+	bool is_mcp = strcmp(w->step->type, "mcp-client") == 0;
+	size_t from = is_mcp ? 0 : 3;
+	struct err err = ERR_INIT;
+	struct ref ref;
+	struct str key;
+
+	if (ref_read_self(str_of(path), &ref, &err) < 0) {
+		say(w, at, "%s", err.msg);
+		return;
+	}
+	key = ref_first_key(&ref, w->arena);
+	if (ref.path.n &&
+	    !is_among(key, result_keys + from, ARRAY_LEN(result_keys) - from))
+		say(w, at, "the result has no \"%.*s\"%s",
+		    STR_ARG(key.p ? key : ref.path),
+		    hint(w, key, result_keys + from,
+			 ARRAY_LEN(result_keys) - from));
+}
+
+static void use_expect(const struct walk *w, const struct toml_value *expect)
+{
+	for (size_t i = 0; expect && i < expect->table.n; i++) {
+		const struct toml_member *m = &expect->table.member[i];
+		const struct toml_value at = {.line = m->line, .col = m->col};
+
+		check_path(w, &at, m->key);
+		check_condition(w, &m->value);
+	}
+}
+
 /* ---- one step ---- */
 
 static void use_needs(const struct walk *w)
@@ -354,6 +392,7 @@ static void walk_step(const struct walk *w)
 		return;
 	use_needs(w);
 	use_when(w, w->step->when);
+	use_expect(w, w->step->expect);
 	if (args)
 		use_value(w, args, USE_ARGUMENT);
 	if (w->step->params)

@@ -125,8 +125,9 @@ struct step {
 	/* Advice in place of a type of modulex; NULL for types of ours. */
 	const char *instead;
 	bool parallel, enabled, required;
-	struct strlist needs;	       /* names of steps */
-	const struct toml_value *when; /* a table, or NULL */
+	struct strlist needs;		 /* names of steps */
+	const struct toml_value *when;	 /* a table, or NULL */
+	const struct toml_value *expect; /* likewise */
 	const char *after;     /* "always", "failure", "success"; or NULL */
 	const char *foreach;   /* a reference to an array; or NULL */
 	uint64_t max_parallel; /* of foreach */

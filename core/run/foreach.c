@@ -369,4 +369,4 @@ static void release(struct step_run *s)
 	free(f);
 }
 
-const struct step_doer foreach_doer = {begin, stop, release};
+const struct step_doer foreach_doer = {begin, stop, release, true};

@@ -16,6 +16,7 @@
 #include "core/client/tool_check.h"
 #include "core/run/advice.h"
 #include "core/run/advice_command.h"
+#include "core/run/condition.h"
 #include "core/run/judge.h"
 
 /* A call, where the step is one. */
@@ -291,6 +292,20 @@ static bool has_advice(const struct step_run *s, struct str text)
 }
 
 /* Fail a step that succeeded without something that was refused to it. */
+static void fail_unexpected(struct step_run *s)
+{
+	const char *why = NULL;
+
+	if (s->result.state == STATE_OK && !(s->doer && s->doer->repeats))
+		why = condition_unexpected(s->plan->step, &s->result,
+					   &s->arena);
+	if (!why)
+		return;
+	s->result.reason = REASON_EXPECT;
+	s->result.state = report_reason_state(REASON_EXPECT);
+	s->result.error = str_of(why);
+}
+
 static void fail_refused(struct step_run *s)
 {
 	if (!s->result.refused || s->result.state != STATE_OK ||
@@ -653,6 +668,7 @@ static void step_end(struct step_run *s)
 	if (!s->has_result)
 		step_fail(s, REASON_INTERNAL, "the step ended without result");
 	s->end_ns = loop_now(s->ctx->loop);
+	fail_unexpected(s);
 	keep_output(s);
 	write_facts(s);
 	loop_timer_clear(s->ctx->loop, &s->budget);

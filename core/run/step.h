@@ -39,6 +39,8 @@ struct step_doer {
 	void (*stop)(struct step_run *s, const char *why);
 	/* Free s->work. */
 	void (*release)(struct step_run *s);
+	/* The others are executions of the step itself, which are judged. */
+	bool repeats;
 };
 
 /* Things that the steps of a run share; borrowed by all of them. */

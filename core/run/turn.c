@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/base/scan.h"
-#include "core/schema/schema.h"
+#include "core/run/condition.h"
 
 PRINTF(4, 5)
 static void skip(struct plan_step *p, enum step_reason reason,
@@ -69,49 +69,17 @@ static void judge_after(const struct turn *t, struct plan_step *p,
 
 /* ---- when ---- */
 
-/* The first violation as a sentence; NULL: the value fits. */
-static const char *violation(const struct toml_value *condition,
-			     struct str value, struct arena *arena)
-{
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	AUTO(schema_freep) struct schema *schema = NULL;
-	struct schema_result found;
-	struct err err = ERR_INIT;
-	int rc;
-
-	toml_to_json(condition, &text);
-	if (schema_compile(buf_str(&text), NULL, &schema, &err) < 0)
-		return arena_strdup(arena, err.msg);
-	rc = schema_validate(schema, value, arena, &found, &err);
-	if (rc == 0)
-		return NULL;
-	buf_clear(&text);
-	if (rc == SCHEMA_VIOLATED)
-		schema_violation_print(&found.item[0], &text);
-	else
-		buf_adds(&text, err.msg);
-	return arena_strdup(arena, buf_cstr(&text));
-}
-
 static const char *judge_condition(const struct toml_member *m,
 				   const struct values *v, struct arena *arena)
 {
-	const struct toml_value *c = &m->value;
 	struct ref_string ref;
 	struct str value = {NULL, 0};
 	struct err err = ERR_INIT;
-	bool is_there;
 
-	is_there = ref_read(str_of(m->key), arena, &ref, &err) == 0 &&
-		   ref.is_whole &&
-		   values_find(v, &ref.part[0].ref, arena, &value, &err) == 0;
-	if (c->type == TOML_BOOLEAN && c->boolean == is_there)
-		return NULL;
-	if (!is_there)
-		return arena_strdup(arena, err.msg);
-	if (c->type == TOML_BOOLEAN)
-		return "it is there";
-	return violation(c, value, arena);
+	if (ref_read(str_of(m->key), arena, &ref, &err) < 0 || !ref.is_whole ||
+	    values_find(v, &ref.part[0].ref, arena, &value, &err) != 0)
+		value.p = NULL;
+	return condition_broken(&m->value, value, err.msg, false, arena);
 }
 
 static void judge_when(struct plan_step *p, const struct values *v,

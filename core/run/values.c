@@ -203,7 +203,9 @@ static int no_part(const struct report_step *s, const struct ref *ref,
 	AUTO(buf_release) struct buf there = BUF_INIT(BUF_UNBOUNDED);
 	struct str value;
 
-	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+	/* its own state, reason and error are no part of a result */
+	for (size_t i = ref->root == REF_SELF ? 3 : 0; i < ARRAY_LEN(parts);
+	     i++)
 		if (parts[i].get(s, arena, &value))
 			buf_addf(&there, "%s%s", there.n ? ", " : "",
 				 parts[i].key);
@@ -211,14 +213,30 @@ static int no_part(const struct report_step *s, const struct ref *ref,
 		       STR_ARG(ref->head), STR_ARG(key), buf_cstr(&there));
 }
 
+int values_of_result(const struct report_step *s, const struct ref *ref,
+		     struct arena *arena, struct str *ret, struct err *err)
+{
+	struct str key = ref_first_key(ref, arena);
+	struct ref behind = ref_behind(ref);
+	struct str value;
+
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		if (str_is(key, parts[i].key))
+			return parts[i].get(s, arena, &value)
+				       ? ref_follow(&behind, value, ret, err)
+				       : no_part(s, ref, key, arena, err);
+	/* "$", "$.isError" of the CallToolResult itself */
+	if (ref->root == REF_SELF && (!key.p || str_is(key, "isError")) &&
+	    get_data(s, arena, &value))
+		return ref_follow(ref, value, ret, err);
+	return no_part(s, ref, key, arena, err);
+}
+
 static int step_json(const struct values *v, const struct ref *ref,
 		     struct arena *arena, struct str *ret, struct err *err)
 {
 	const struct report_step *s =
 		v->find ? v->find(v->arg, ref->root, ref->step) : NULL;
-	struct str key = ref_first_key(ref, arena);
-	struct ref behind = ref_behind(ref);
-	struct str value;
 
 	if (!s)
 		return err_set(err, ERR_UNKNOWN,
@@ -227,12 +245,7 @@ static int step_json(const struct values *v, const struct ref *ref,
 					 "the whole routine that was ok"
 				       : "%.*s has no result",
 			       STR_ARG(ref->head));
-	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-		if (str_is(key, parts[i].key))
-			return parts[i].get(s, arena, &value)
-				       ? ref_follow(&behind, value, ret, err)
-				       : no_part(s, ref, key, arena, err);
-	return no_part(s, ref, key, arena, err);
+	return values_of_result(s, ref, arena, ret, err);
 }
 
 /* ---- all of them ---- */

@@ -62,4 +62,15 @@ enum { VALUES_ABSENT = 1 };
 int values_find(const struct values *v, const struct ref *ref,
 		struct arena *arena, struct str *ret, struct err *err) MUST_USE;
 
+/*
+ * Find what a path leads to in the result of a step: "$.json.n", or the path
+ * behind "$steps.NAME".
+ *
+ * ret     in `arena`, or borrowed from the result
+ * errors  ERR_UNKNOWN  the path is not there: what is there instead
+ */
+int values_of_result(const struct report_step *s, const struct ref *ref,
+		     struct arena *arena, struct str *ret, struct err *err)
+	MUST_USE;
+
 #endif
