@@ -69,7 +69,7 @@ static const struct key keys[] = {
 };
 
 const struct section key_sections[N_SECTIONS] = {
-#define SECTION(ident, type, title, help) {title, help},
+#define SECTION(ident, type, title, help) {#ident, title, help},
 #include "core/config/keys.def"
 };
 
@@ -79,8 +79,10 @@ static const struct foreign_key foreign[] = {
 #include "core/config/keys.def"
 };
 
-static const char *const type_texts[] = {
-#define KEY_TYPE(name, reader, as, text) text,
+static const struct {
+	const char *text, *schema;
+} types[] = {
+#define KEY_TYPE(name, reader, as, text, schema) {text, schema},
 #include "core/config/key_types.def"
 #undef KEY_TYPE
 };
@@ -240,7 +242,12 @@ void key_add_words(const struct key *k, const char *quote, struct buf *out)
 
 const char *key_type_text(enum key_type type)
 {
-	return type_texts[type];
+	return types[type].text;
+}
+
+const char *key_type_schema(enum key_type type)
+{
+	return types[type].schema;
 }
 
 const struct step_kind *step_kinds(size_t *ret_n)
@@ -257,6 +264,17 @@ const struct foreign_key *key_foreign(enum key_section section,
 		    !strcmp(foreign[i].name, name))
 			return &foreign[i];
 	return NULL;
+}
+
+const struct foreign_key *keys_foreign(size_t *ret_n)
+{
+	*ret_n = ARRAY_LEN(foreign);
+	return foreign;
+}
+
+const char *step_kind_foreign(size_t nth)
+{
+	return nth < ARRAY_LEN(foreign_kinds) ? foreign_kinds[nth].name : NULL;
 }
 
 const char *step_kind_instead(const char *name)
@@ -285,7 +303,7 @@ static void add_row(struct buf *out, const struct key *k)
 
 	buf_addf(out, "| `%s` | ", k->name);
 	if (!k->words)
-		add_cell(out, type_texts[k->type]);
+		add_cell(out, types[k->type].text);
 	while (rest.n) {
 		struct str word = str_cut(&rest, '|');
 

@@ -25,7 +25,7 @@ enum key_section {
 };
 
 enum key_type {
-#define KEY_TYPE(name, reader, as, text) KEY_##name,
+#define KEY_TYPE(name, reader, as, text, schema) KEY_##name,
 #include "core/config/key_types.def"
 #undef KEY_TYPE
 	N_KEY_TYPES,
@@ -49,6 +49,7 @@ struct key {
 };
 
 struct section {
+	const char *name;  /* short: "server" */
 	const char *title; /* as a user writes it: "[servers.NAME]" */
 	const char *help;
 };
@@ -84,11 +85,15 @@ struct foreign_key {
 	const char *name;
 	const char *instead; /* words for people; NULL: a table of modulex */
 };
+/* All of them; static. */
+const struct foreign_key *keys_foreign(size_t *ret_n) MUST_USE;
 /* NULL: not one of them. */
 const struct foreign_key *key_foreign(enum key_section section,
 				      const char *name) MUST_USE;
 /* Text that fits behind "must be". */
 const char *key_type_text(enum key_type type) MUST_USE;
+/* Members of a JSON Schema, as in key_types.def. */
+const char *key_type_schema(enum key_type type) MUST_USE;
 /*
  * Report whether a number is within the bounds of its key; if not, append the
  * bounds: "at least 1B and at most 1GiB".
@@ -102,6 +107,8 @@ void key_add_words(const struct key *k, const char *quote, struct buf *out);
 
 /* All step types and their aliases; static. */
 const struct step_kind *step_kinds(size_t *ret_n) MUST_USE;
+/* The nth step type of modulex; NULL behind the last one. */
+const char *step_kind_foreign(size_t nth) MUST_USE;
 /* Advice in place of a step type of modulex; NULL for any other type. */
 const char *step_kind_instead(const char *name) MUST_USE;
 

@@ -1260,7 +1260,7 @@ static const struct {
 	void (*read)(const struct reading *r);
 	int as;
 } readers[] = {
-#define KEY_TYPE(name, reader, as, text) {read_##reader, as},
+#define KEY_TYPE(name, reader, as, text, schema) {read_##reader, as},
 #include "core/config/key_types.def"
 #undef KEY_TYPE
 };

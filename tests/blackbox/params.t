@@ -170,6 +170,25 @@ for line in ':2:.*routine r has no parameter "rep"; did you mean "repo"\?' \
 done
 err_unlike "a routine without the table has any parameter" '"any"'
 
+# ---- the schema of the configuration ----
+
+run_matins schema
+exit_is "schema: status 0" 0
+err_is "schema says nothing else" ""
+json_is "schema has every table" title "configuration of matins" \
+	definitions.routine.properties.params.type object \
+	definitions.server.properties.timeout.default 60s
+run_matins schema x
+exit_is "schema takes no word" 64
+run_matins schema
+cp "$out" matins.schema.json
+{
+	echo '#:schema ./matins.schema.json'
+	cat p.toml
+} >named.toml
+run_matins check named.toml
+exit_is "the line that names it is a comment" 0
+
 # ---- without the table all is as before ----
 
 cat >free.toml <<-'END'
