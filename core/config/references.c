@@ -55,6 +55,8 @@ struct strlist references_inputs(const struct routine *r, struct arena *arena)
 			add_input(&list, arena, str_of(args->item[k]));
 		if (s->params)
 			add_inputs(&list, arena, s->params);
+		if (s->stdin_text)
+			add_input(&list, arena, str_of(s->stdin_text));
 		if (s->foreach)
 			add_input(&list, arena, str_of(s->foreach));
 		for (size_t k = 0; s->when && k < s->when->table.n; k++)
@@ -268,7 +270,7 @@ static void check_env(struct findings *f, const struct toml_value *env)
 
 /* Keys whose strings may be references, beside `args`. */
 static const char *const with_references[] = {"params", "arguments", "foreach",
-					      "with", NULL};
+					      "stdin",	"with",	     NULL};
 
 static bool is_any_of(const char *key, const char *const *names)
 {

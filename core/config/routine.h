@@ -142,6 +142,7 @@ struct step {
 	const char *server_name;
 	const struct server *server;	    /* found by name; NULL without */
 	const struct toml_value *server_at; /* where it is named */
+	const char *stdin_text; /* what the program reads; or NULL */
 	const char *tool;
 	const struct toml_value *params; /* a table, or NULL */
 	struct gate_policy sandbox;

@@ -179,9 +179,12 @@ static int fill(struct plan_step *p, bool fills_argv, bool fills_params,
 {
 	if (fills_argv && p->request.program && fill_argv(p, v, arena, err) < 0)
 		return -1;
-	return fills_params
-		       ? fill_params(p->step->params, v, arena, &p->inputs, err)
-		       : 0;
+	if (!fills_params)
+		return 0;
+	if (p->step->stdin_text && fill_text(str_of(p->step->stdin_text), v,
+					     arena, &p->input, NULL, err) < 0)
+		return -1;
+	return fill_params(p->step->params, v, arena, &p->inputs, err);
 }
 
 int plan_fill(struct plan_step *p, const struct values *v, struct arena *arena,
@@ -253,6 +256,8 @@ static const char *say_what(const struct plan_step *p, struct arena *arena)
 	buf_adds(&line, "would run:");
 	for (size_t i = 0; p->request.argv[i]; i++)
 		buf_addf(&line, " %s", p->request.argv[i]);
+	if (step->stdin_text)
+		buf_addf(&line, "; its stdin: %s", step->stdin_text);
 	return arena_strdup(arena, buf_cstr(&line));
 }
 

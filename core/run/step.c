@@ -739,6 +739,7 @@ static void exec_begin(struct step_run *s)
 		.grace_ms = s->ctx->grace_ms,
 		.stderr_max = s->plan->step->stderr_max,
 		.stdout_max = s->plan->step->stdout_max,
+		.input = s->plan->input,
 		.over = exec_over,
 		.ended = exec_ended,
 		.arg = s,
