@@ -190,6 +190,13 @@ struct gate_request {
 	const char *program;	 /* bare name, or a path */
 	const char *const *argv; /* with argv[0], ends in NULL */
 	/*
+	 * Of each argument: a server or a program has made it, or a part of
+	 * it. It grants no file; where it would say what runs, the request is
+	 * refused (ERR_POLICY). NULL: the person wrote them all.
+	 */
+	const bool *from_data;
+	bool input_from_data; /* likewise standard input */
+	/*
 	 * Absolute; relative arguments start there. The child does too where
 	 * the policy shows it, else in its HOME (NULL: always HOME).
 	 */

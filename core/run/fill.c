@@ -15,6 +15,14 @@ struct filling {
 
 /* ---- strings ---- */
 
+/* May a server or a program have made it? */
+static bool is_data(const struct values *v, const struct ref_part *part)
+{
+	if (part->text.p || part->ref.root == REF_RUN)
+		return false;
+	return part->ref.root != REF_INPUT || v->is_data;
+}
+
 /* An input of the command line may be wanted as text. */
 static void note_input(struct filling *f, const struct ref *ref, size_t at)
 {
@@ -45,6 +53,7 @@ static int write_part(struct filling *f, const struct ref_part *part,
 		return 0;
 	}
 	r = values_find(f->v, &part->ref, f->arena, &value, err);
+	f->ret->has_data |= is_data(f->v, part);
 	if (r == 0)
 		ref_add_quoted(value, &f->json);
 	return r < 0 ? -1 : 0;
@@ -70,8 +79,10 @@ static int write_string(struct filling *f, struct str s, struct err *err)
 
 	if (ref_read(s, f->arena, &parts, err) < 0)
 		return -1;
-	if (parts.is_whole)
+	if (parts.is_whole) {
+		f->ret->has_data |= is_data(f->v, &parts.part[0]);
 		return write_whole(f, &parts.part[0].ref, err);
+	}
 	buf_addc(&f->json, '"');
 	for (size_t i = 0; i < parts.n; i++)
 		if (write_part(f, &parts.part[i], err) < 0)
@@ -164,40 +175,64 @@ int fill_params(const struct toml_value *params, const struct values *v,
 	return got;
 }
 
+static int add_part(struct buf *out, const struct ref_part *part,
+		    const struct values *v, struct arena *arena,
+		    struct err *err)
+{
+	struct str value = part->text;
+	int r;
+
+	if (!value.p)
+		value = values_text(v, &part->ref);
+	if (value.p) {
+		buf_add_str(out, value);
+		return 0;
+	}
+	r = values_find(v, &part->ref, arena, &value, err);
+	if (r == 0)
+		ref_add_text(value, out);
+	return r < 0 ? -1 : 0;
+}
+
 int fill_text(struct str text, const struct values *v, struct arena *arena,
-	      struct str *ret, bool *ret_from_data, struct err *err)
+	      struct str *ret, enum fill_data *ret_data, struct err *err)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	enum fill_data data = FILL_NONE;
 	struct ref_string parts;
-	struct str value;
 	size_t n;
-	int r;
 
 	if (ref_read(text, arena, &parts, err) < 0)
 		return -1;
 	for (size_t i = 0; i < parts.n; i++) {
-		const struct ref_part *part = &parts.part[i];
+		bool is_first = !out.n;
 
-		value = part->text;
-		if (!value.p)
-			value = values_text(v, &part->ref);
-		if (value.p) {
-			buf_add_str(&out, value);
-			continue;
-		}
-		r = values_find(v, &part->ref, arena, &value, err);
-		if (r < 0)
+		if (add_part(&out, &parts.part[i], v, arena, err) < 0)
 			return -1;
-		if (r == 0)
-			ref_add_text(value, &out);
+		if (!is_data(v, &parts.part[i]))
+			continue;
+		if (is_first && out.n)
+			data = FILL_FIRST;
+		else if (data == FILL_NONE)
+			data = FILL_INSIDE;
 	}
-	if (ret_from_data)
-		*ret_from_data = parts.n && !parts.part[0].text.p &&
-				 parts.part[0].ref.root != REF_INPUT;
 	n = out.n;
+	*ret_data = data;
 	*ret = n ? (struct str){arena_adopt(arena, buf_steal(&out)), n}
 		 : STR("");
 	return 0;
+}
+
+bool fill_has_data(struct str text, const struct values *v, struct arena *arena)
+{
+	struct ref_string parts;
+	bool found = false;
+
+	if (ref_read(text, arena, &parts, ERR_IGNORED) < 0)
+		return false;
+	for (size_t i = 0; i < parts.n; i++)
+		found |= is_data(v, &parts.part[i]);
+	return found;
 }
 
 /* ---- inputs as the text that was written ---- */

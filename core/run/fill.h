@@ -23,6 +23,7 @@ struct fill_params {
 	struct str json; /* the arguments: an object, n = 0 without params */
 	struct fill_input *item;
 	size_t n;
+	bool has_data; /* a server or a program may have made a part */
 };
 
 /*
@@ -36,16 +37,23 @@ int fill_params(const struct toml_value *params, const struct values *v,
 		struct arena *arena, struct fill_params *ret, struct err *err)
 	MUST_USE;
 
+/* Values that a server or a program may have made, in a text. */
+enum fill_data { FILL_NONE, FILL_INSIDE, FILL_FIRST };
+
 /*
  * Write a text with the values of its references; a whole reference gives the
  * text of the value.
  *
- * ret_from_data  NULL, or whether the text begins with a value that is no
- *		  input: a server or program may have made it
- * errors         as values_find()
+ * ret_data  whether a server or a program may have made it
+ * errors    as values_find()
  */
 int fill_text(struct str text, const struct values *v, struct arena *arena,
-	      struct str *ret, bool *ret_from_data, struct err *err) MUST_USE;
+	      struct str *ret, enum fill_data *ret_data, struct err *err)
+	MUST_USE;
+
+/* Will a text hold such values? */
+bool fill_has_data(struct str text, const struct values *v, struct arena *arena)
+	MUST_USE;
 
 /*
  * Write arguments again, with the inputs at these places as strings: the schema

@@ -15,6 +15,7 @@
 struct inputs_given {
 	struct strlist params; /* words of -p: "NAME=TEXT", "NAME:=JSON" */
 	struct str object;     /* JSON object; words win over it. n = 0: none */
+	bool is_data;	       /* results of steps are in .object */
 	bool is_optional;      /* one that is missing is null: for `doctor` */
 };
 

@@ -146,6 +146,16 @@ static bool is_injected(const struct plan_step *p, size_t nth)
 	return true;
 }
 
+/* The gate takes an argument that holds data for no more than that. */
+static void mark_data(struct plan_step *p, size_t nth, bool **data, size_t n,
+		      struct arena *arena)
+{
+	if (!*data)
+		*data = ARENA_ARRAY(arena, bool, n);
+	(*data)[nth] = true;
+	p->request.from_data = *data;
+}
+
 static int fill_argv(struct plan_step *p, const struct values *v,
 		     struct arena *arena, struct err *err)
 {
@@ -153,17 +163,22 @@ static int fill_argv(struct plan_step *p, const struct values *v,
 	const struct strlist *args = server ? &server->args : &p->step->args;
 	const char **argv = ARENA_ARRAY(arena, const char *, args->n + 2);
 
+	bool *marks = NULL;
+
 	argv[0] = p->request.program;
 	p->request.argv = argv;
+	p->request.from_data = NULL;
 	for (size_t i = 0; i < args->n; i++) {
 		struct str text;
-		bool from_data;
+		enum fill_data data;
 
-		if (fill_text(str_of(args->item[i]), v, arena, &text,
-			      &from_data, err) < 0 ||
+		if (fill_text(str_of(args->item[i]), v, arena, &text, &data,
+			      err) < 0 ||
 		    make_argument(text, arena, &argv[i + 1], err) < 0)
 			return -1;
-		if (from_data && is_injected(p, i + 1))
+		if (data != FILL_NONE)
+			mark_data(p, i + 1, &marks, args->n + 2, arena);
+		if (data == FILL_FIRST && is_injected(p, i + 1))
 			return err_set(err, ERR_UNKNOWN,
 				       "argument %zu, %s, begins with \"-\", "
 				       "which a program reads as an option; "
@@ -194,14 +209,19 @@ int plan_fill(struct plan_step *p, const struct values *v, struct arena *arena,
 }
 
 /* Arguments as they stand in the file, until it is the step's turn. */
-static void write_argv(struct plan_step *p, struct arena *arena)
+static void write_argv(struct plan_step *p, const struct values *v,
+		       struct arena *arena)
 {
 	const struct strlist *args = &p->step->args;
 	const char **argv = ARENA_ARRAY(arena, const char *, args->n + 2);
+	bool *marks = NULL;
 
 	argv[0] = p->request.program;
-	for (size_t i = 0; i < args->n; i++)
+	for (size_t i = 0; i < args->n; i++) {
 		argv[i + 1] = args->item[i];
+		if (fill_has_data(str_of(args->item[i]), v, arena))
+			mark_data(p, i + 1, &marks, args->n + 2, arena);
+	}
 	p->request.argv = argv;
 }
 
@@ -271,7 +291,7 @@ static int prepare(const struct plan_options *o, const struct values *inputs,
 		make_request(o, p, arena);
 		v.step = p->step->name;
 		if (p->flow->has_late_args && p->request.program)
-			write_argv(p, arena);
+			write_argv(p, &v, arena);
 		if (fill(p, !p->flow->has_late_args, !p->flow->is_late, &v,
 			 arena, err) < 0)
 			return -1;
@@ -332,7 +352,8 @@ int plan_make(const struct plan_options *o, struct arena *arena,
 		.steps = ARENA_ARRAY(arena, struct plan_step, r->n_steps),
 		.n_steps = r->n_steps,
 		.by_needs = r->order && strcmp(r->order, "needs") == 0,
-		.inputs = {.is_optional = o->given.is_optional},
+		.inputs = {.is_optional = o->given.is_optional,
+			   .is_data = o->given.is_data},
 	};
 	if (inputs_read(o->config, r, &o->given, arena, &plan.inputs, err) < 0)
 		return -1;

@@ -147,6 +147,7 @@ void pool_key(const struct plan_step *plan, const char *const *env,
 	digest_text(&sum, plan->step->server_name);
 	digest_text(&sum, r->program);
 	digest_vector(&sum, r->argv);
+	digest_number(&sum, r->from_data != NULL);
 	digest_text(&sum, r->cwd);
 	digest_number(&sum, r->cwd_required);
 	digest_number(&sum, r->record);

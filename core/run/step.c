@@ -467,6 +467,34 @@ static void find_table(struct step_run *s, struct advice_known *known)
 			: "sandbox = { }";
 }
 
+/* Arguments that a person wrote: what others made asks for nothing. */
+static const char *const *own_words(const struct gate_request *r,
+				    struct arena *arena)
+{
+	const char **words;
+	size_t n = 0;
+
+	if (!r->from_data)
+		return r->argv;
+	while (r->argv[n])
+		n++;
+	words = ARENA_ARRAY(arena, const char *, n + 1);
+	for (size_t i = 0; i < n; i++)
+		words[i] = r->from_data[i] ? "…" : r->argv[i];
+	return words;
+}
+
+static struct str own_params(const struct step_run *s, struct arena *arena)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	const struct plan_step *p = s->plan;
+
+	if (!p->inputs.has_data || !p->step->params)
+		return p->inputs.json;
+	toml_to_json(p->step->params, &text);
+	return arena_str(arena, buf_str(&text));
+}
+
 /*
  * Keep advice, and print what is new of it.
  *
@@ -479,7 +507,7 @@ static void advise(struct step_run *s, struct str err_tail,
 	struct advice_known known = {
 		.verdict = v,
 		.said = has_failed(s) ? words_of(s, err_tail) : err_tail,
-		.asked = s->plan->inputs.json,
+		.asked = own_params(s, &s->arena),
 		.failed = has_failed(s),
 		.is_server = s->is_call,
 		.config = s->ctx->config,
@@ -499,6 +527,7 @@ static void advise(struct step_run *s, struct str err_tail,
 
 	find_table(s, &known);
 	request.env = plain_lines(s, &s->arena);
+	request.argv = own_words(&s->plan->request, &s->arena);
 	if (s->result.reason != REASON_CANCELLED && known.request->program)
 		list = advice_find(&known, &s->arena);
 	advise_strict(s, &list, &s->arena);

@@ -31,6 +31,7 @@ struct values {
 	struct input *input;
 	size_t n_inputs;
 	bool is_optional;  /* an input that is missing is null */
+	bool is_data;	   /* a step gave the inputs, from what others made */
 	bool is_lenient;   /* a path that is not there is VALUES_ABSENT */
 	const char *step;  /* that the values are for; in messages */
 	values_step *find; /* NULL: before the run */

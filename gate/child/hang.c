@@ -69,7 +69,8 @@ static void go_first(const void *arg)
 	close_range(3, ~0U, 0);
 	look_at_program(request->program);
 	for (size_t i = 1; request->argv[0] && request->argv[i]; i++)
-		look_at(request->argv[i]);
+		if (!request->from_data || !request->from_data[i])
+			look_at(request->argv[i]);
 	if (request->cwd)
 		look_at(request->cwd);
 	if (p) {

@@ -222,8 +222,17 @@ struct reading {
 	size_t unknown;	  /* the first option without a row */
 	size_t code;	  /* the first that runs code, or whose value does */
 	bool has_program; /* an option is the program: no operand is a script */
+	bool has_value;	  /* and its value is: operands are the program's own */
 	bool is_sure;	  /* arguments behind `end` are data */
+	const bool *data; /* of each argument; NULL: none comes from data */
+	size_t decides;	  /* the first of these that says what runs */
 };
+
+static void weigh(struct reading *x, size_t at)
+{
+	if (x->data && x->data[at] && !x->decides)
+		x->decides = at;
+}
 
 static bool is_shell(const struct launcher *l)
 {
@@ -235,9 +244,10 @@ static bool is_long(const char *arg)
 	return arg[0] == '-' && arg[1] == '-' && arg[2];
 }
 
-/* value  NULL: there is none */
+/* last   where the value stands, or `at`
+   value  NULL: there is none */
 static void note(struct reading *x, const struct option *o, size_t at,
-		 const char *value)
+		 size_t last, const char *value)
 {
 	if (o->runs == RUNS_NO ||
 	    (value && is_like_one(o->values, str_of(value))))
@@ -245,6 +255,9 @@ static void note(struct reading *x, const struct option *o, size_t at,
 	if (!x->code)
 		x->code = at;
 	x->has_program |= o->runs == RUNS_PROGRAM;
+	x->has_value |= o->runs == RUNS_PROGRAM && value;
+	weigh(x, at);
+	weigh(x, last);
 }
 
 /* Read one whole argument; *at moves to the last one that was read. */
@@ -263,7 +276,7 @@ static void read_word(struct reading *x, const struct strlist *argv, size_t *at)
 		value = arg + n + 1;
 	else if (o->takes == TAKES_VALUE && i + 1 < argv->n)
 		value = argv->item[++*at];
-	note(x, o, i, value);
+	note(x, o, i, *at, value);
 }
 
 /* Read the letters of one argument; *at moves to the last one that was read. */
@@ -286,7 +299,7 @@ static void read_cluster(struct reading *x, const struct strlist *argv,
 			value = p + 1;
 		else if (o->takes == TAKES_VALUE && *at + 1 < argv->n)
 			value = argv->item[++*at];
-		note(x, o, i, value);
+		note(x, o, i, *at, value);
 		if (o->takes != TAKES_NOTHING && !shell)
 			return;
 	}
@@ -321,10 +334,12 @@ static void read_operand(struct reading *x, const struct strlist *argv,
 		word[0] == '-' ? NULL : find_option(l, str_of(word));
 
 	if (o)
-		note(x, o, at, NULL);
+		note(x, o, at, at, NULL);
 	if (x->operand || (o && o->runs == RUNS_NO))
 		return;
 	x->operand = at;
+	if (l->operand != OPERAND_DATA && !x->has_value)
+		weigh(x, at);
 	if (l->operand == OPERAND_SUBCOMMAND) {
 		/* one has its own options; of one without a row none is known
 		 */
@@ -339,37 +354,42 @@ static void read_operand(struct reading *x, const struct strlist *argv,
 	}
 }
 
+static void read_all(struct reading *x, const struct strlist *argv)
+{
+	for (size_t i = 1; x->launcher && i < x->end && !x->unknown; i++) {
+		const char *arg = argv->item[i];
+
+		if (strcmp(arg, "--") == 0 ||
+		    (strcmp(arg, "-") == 0 && is_shell(x->launcher))) {
+			/* operands only stand behind it */
+			x->end = i;
+			if (!x->operand && i + 1 < argv->n) {
+				read_operand(x, argv, i + 1);
+				x->end = i + 2;
+			}
+			x->is_sure = true;
+			break;
+		}
+		if ((arg[0] == '-' ||
+		     (arg[0] == '+' && is_shell(x->launcher))) &&
+		    arg[1])
+			read_option(x, argv, &i);
+		else
+			read_operand(x, argv, i);
+	}
+	if (x->unknown) {
+		x->end = argv->n;
+		x->is_sure = false;
+	}
+}
+
 /* l  NULL: every argument may be an option */
 static struct reading read_arguments(const struct launcher *l,
 				     const struct strlist *argv)
 {
 	struct reading x = {.launcher = l, .end = argv->n};
 
-	for (size_t i = 1; l && i < x.end && !x.unknown; i++) {
-		const char *arg = argv->item[i];
-
-		if (strcmp(arg, "--") == 0 ||
-		    (strcmp(arg, "-") == 0 && is_shell(x.launcher))) {
-			/* operands only stand behind it */
-			x.end = i;
-			if (!x.operand && i + 1 < argv->n) {
-				read_operand(&x, argv, i + 1);
-				x.end = i + 2;
-			}
-			x.is_sure = true;
-			break;
-		}
-		if ((arg[0] == '-' ||
-		     (arg[0] == '+' && is_shell(x.launcher))) &&
-		    arg[1])
-			read_option(&x, argv, &i);
-		else
-			read_operand(&x, argv, i);
-	}
-	if (x.unknown) {
-		x.end = argv->n;
-		x.is_sure = false;
-	}
+	read_all(&x, argv);
 	return x;
 }
 
@@ -950,4 +970,61 @@ size_t programs_commands(const char *asked, const char *path,
 		    strchr(argv->item[i], 'c'))
 			return x.operand;
 	return 0;
+}
+
+/* ---- arguments that come from data ---- */
+
+/* env(1): NAME=VALUE, and the program behind */
+static void weigh_started(struct reading *x, const struct strlist *argv)
+{
+	size_t at = x->operand;
+
+	for (; at && at < argv->n && strchr(argv->item[at], '='); at++)
+		weigh(x, at);
+	if (at && at < argv->n)
+		weigh(x, at);
+}
+
+size_t programs_decided(const char *asked, const char *path,
+			const struct strlist *argv, const bool *data)
+{
+	const char *const name[3] = {path, asked, NULL};
+	const struct launcher *l = find_launcher(name);
+	struct reading x = {.launcher = l, .end = argv->n, .data = data};
+
+	read_all(&x, argv);
+	if (!l)
+		return 0;
+	if (l->operand == OPERAND_PROGRAM)
+		weigh_started(&x, argv);
+	/* the next may be a value; a script may stand anywhere behind it */
+	for (size_t i = x.unknown; i && i < argv->n; i++)
+		if (i <= x.unknown + 1 || x.launcher->operand != OPERAND_DATA)
+			weigh(&x, i);
+	return x.decides;
+}
+
+bool programs_is_launcher(const char *asked)
+{
+	const char *const name[3] = {asked, NULL, NULL};
+
+	return find_launcher(name);
+}
+
+bool programs_reads_input(const char *asked, const char *path,
+			  const struct strlist *argv)
+{
+	const char *const name[3] = {path, asked, NULL};
+	const struct launcher *l = find_launcher(name);
+	struct reading x = read_arguments(l, argv);
+
+	if (!l || only_asks(argv) ||
+	    (l->operand != OPERAND_FILE && l->operand != OPERAND_SCRIPT))
+		return false;
+	if (x.unknown || (x.code && !x.has_program) ||
+	    (is_shell(l) && x.has_program &&
+	     !programs_commands(asked, path, argv)))
+		return true;
+	return !x.has_value && (!x.operand || is_stdin(argv->item[x.operand]) ||
+				!*argv->item[x.operand]);
 }

@@ -160,6 +160,24 @@ size_t programs_commands(const char *asked, const char *path,
 			 const struct strlist *argv) MUST_USE;
 
 /*
+ * The first argument of these that says what a program runs: the script, code,
+ * module, package or subcommand, an option with such a value, or one that may
+ * be any of them behind an option that is not known.
+ *
+ * data     of each argument
+ * returns  its index; 0: none, or another program, which runs no argument
+ */
+size_t programs_decided(const char *asked, const char *path,
+			const struct strlist *argv, const bool *data) MUST_USE;
+
+/* Does a row say how it reads its arguments? */
+bool programs_is_launcher(const char *asked) MUST_USE;
+
+/* Does the interpreter run its standard input, or may it? */
+bool programs_reads_input(const char *asked, const char *path,
+			  const struct strlist *argv) MUST_USE;
+
+/*
  * Has the file one of the names, which stand in one text, apart by spaces? A
  * version behind the name of the file does not count.
  */

@@ -587,6 +587,23 @@ static const char *say_tag(struct prepared *p, const struct package_asked *a)
 	return "";
 }
 
+/* Mark those of the program's own arguments that come from data. */
+static const bool *data_of(struct prepared *p, const struct package_asked *a,
+			   size_t before)
+{
+	const struct gate_request *r = p->request;
+	bool *data;
+
+	if (!r->from_data)
+		return NULL;
+	data = ARENA_ARRAY(&p->arena, bool, before + a->args.n + 1);
+	for (size_t i = 0; i < a->args.n; i++)
+		for (size_t k = 1; r->argv[k]; k++)
+			data[before + i] |= r->argv[k] == a->args.item[i] &&
+					    r->from_data[k];
+	return data;
+}
+
 /* Put the program into the request. */
 static void start(struct search *f)
 {
@@ -612,6 +629,7 @@ static void start(struct search *f)
 	*request = *p->request;
 	request->program = argv.item[0];
 	request->argv = argv.item;
+	request->from_data = data_of(p, a, f->argv.n);
 	p->request = request;
 }
 

@@ -22,6 +22,7 @@
 #include "gate/prepare/facts.h"
 #include "gate/prepare/direct.h"
 #include "gate/prepare/prepare_cwd.h"
+#include "gate/prepare/prepare_data.h"
 #include "gate/prepare/prepare_execs.h"
 #include "gate/prepare/prepare_filter.h"
 #include "gate/prepare/prepare_grants.h"
@@ -639,10 +640,12 @@ typedef int stage_fn(struct prepared *p, struct err *err);
 
 /* Stages of a request; each relies on what those above it have filled. */
 static stage_fn *const STAGES[] = {
-	prepare_direct,	  prepare_program,  prepare_recipes, prepare_execs,
-	prepare_programs, choose_isolation, choose_net,	     prepare_group,
-	prepare_grants,	  prepare_identity, prepare_view,    prepare_env,
-	prepare_unseen,	  prepare_filter,   prepare_facts,
+	prepare_data_package, prepare_direct,	prepare_program,
+	prepare_data,	      prepare_recipes,	prepare_execs,
+	prepare_programs,     choose_isolation, choose_net,
+	prepare_group,	      prepare_grants,	prepare_identity,
+	prepare_view,	      prepare_env,	prepare_unseen,
+	prepare_filter,	      prepare_facts,
 };
 
 /* Of no request: what the machine can give. */

@@ -14,6 +14,7 @@
 #include "gate/policy/allow.h"
 #include "gate/policy/recipes.h"
 #include "gate/prepare/own_paths.h"
+#include "gate/prepare/prepare_data.h"
 #include "gate/prepare/state.h"
 
 /* Folders of programs: a file that can be read in there can be run by
@@ -520,7 +521,8 @@ static int add_arguments(struct prepared *p, struct err *err)
 	if (module && add_module(p, module, err) < 0)
 		return -1;
 	for (size_t i = 1; i < argv.n; i++)
-		if (add_argument(p, argv.item[i], i == script, err) < 0)
+		if (!data_is(p->request, i) &&
+		    add_argument(p, argv.item[i], i == script, err) < 0)
 			return -1;
 	return 0;
 }

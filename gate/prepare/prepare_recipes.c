@@ -12,6 +12,7 @@
 #include "gate/policy/allow.h"
 #include "gate/policy/recipes.h"
 #include "gate/policy/shell_words.h"
+#include "gate/prepare/prepare_data.h"
 #include "gate/prepare/private_files.h"
 #include "gate/prepare/state.h"
 
@@ -21,8 +22,12 @@ static struct strlist arguments(struct prepared *p)
 {
 	struct strlist argv = {NULL, 0};
 
+	/* what comes from data names nothing */
 	while (p->request->argv[argv.n])
-		list_add(&argv, &p->arena, p->request->argv[argv.n]);
+		list_add(&argv, &p->arena,
+			 data_is(p->request, argv.n)
+				 ? DATA_WORD
+				 : p->request->argv[argv.n]);
 	assert(argv.item); /* at least the program's own name */
 	return argv;
 }
@@ -49,7 +54,8 @@ static bool is_argument(const struct prepared *p, const struct recipe *r)
 		const char *value = *arg == '-' ? strchr(arg, '=') : NULL;
 		const char *path = value ? value + 1 : arg;
 
-		if ((str_starts(str_of(path), "/usr/") ||
+		if (!data_is(p->request, i) &&
+		    (str_starts(str_of(path), "/usr/") ||
 		     str_starts(str_of(path), "/opt/")) &&
 		    programs_is_one(r->programs, path))
 			return true;
@@ -317,27 +323,10 @@ static struct strlist script_commands(struct prepared *p)
 }
 
 /* Likewise of a program that starts what its arguments name: timeout 5 date. */
-static struct strlist script_started(struct prepared *p)
+static struct strlist started(struct prepared *p)
 {
-	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
-	const struct resolved_file *f = &p->program.file[0];
-	const char *const *argv = p->request->argv;
-
-	if (f->is_script)
-		return (struct strlist){NULL, 0};
-	buf_adds(&line, resolve_basename(f->asked));
-	for (size_t i = 1; argv[0] && argv[i]; i++) {
-		struct str rest = str_of(argv[i]);
-
-		/* as one quoted word */
-		buf_adds(&line, " '");
-		while (rest.n) {
-			buf_add_str(&line, str_cut(&rest, '\''));
-			buf_adds(&line, rest.p ? "'\\''" : "");
-		}
-		buf_addc(&line, '\'');
-	}
-	return shell_words(buf_str(&line), &p->arena);
+	return p->program.file[0].is_script ? (struct strlist){NULL, 0}
+					    : data_started(p);
 }
 
 /* ---- what they add ---- */
@@ -588,7 +577,7 @@ static void use(struct prepared *p, const struct recipe *r, bool is_named)
 	if (r->finds == RECIPE_SCRIPT)
 		u->words = script_commands(p);
 	if (r->finds == RECIPE_STARTED)
-		u->words = script_started(p);
+		u->words = started(p);
 	if (!u->project.path)
 		return;
 	make_folder(p, u);

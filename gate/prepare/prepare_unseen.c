@@ -10,6 +10,7 @@
 #include "core/base/place.h"
 #include "gate/policy/allow.h"
 #include "gate/policy/path_words.h"
+#include "gate/prepare/prepare_data.h"
 #include "gate/prepare/prepare_view.h"
 #include "gate/prepare/state.h"
 
@@ -251,7 +252,8 @@ int prepare_unseen(struct prepared *p, UNUSED struct err *err)
 		here = fd_open(p->hidden_cwd, O_PATH | O_DIRECTORY, 0);
 	s.here = here;
 	for (size_t i = 1; argv[0] && argv[i]; i++)
-		look_through(&s, str_of(argv[i]));
+		if (!data_is(p->request, i))
+			look_through(&s, str_of(argv[i]));
 	for (size_t i = 0; env && env[i]; i++)
 		look_through(&s, str_of(env[i]));
 	look_through_script(&s);

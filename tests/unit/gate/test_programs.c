@@ -8,6 +8,8 @@
  *	check NAME | RULE		is it a rule by itself?
  *	script PATH | CALL		the file that an interpreter runs, "-":
  *none
+ *	data CALL			the word {from data} that decides; "-"
+ *	input CALL			is standard input run?
  *
  * RULE is "args ...", "prefix ...", "package ...", "deny ..." or "sha256 ...";
  * a call that ends with " ..." has more arguments, not seen.
@@ -112,9 +114,43 @@ static int do_script(struct value_row *r)
 	return 0;
 }
 
+/* Take the braces out of a word; was it marked? */
+static bool unmark(const char **word, struct arena *arena)
+{
+	const char *open = strchr(*word, '{');
+	size_t n = strlen(*word);
+
+	if (!open)
+		return false;
+	*word = arena_printf(arena, "%.*s%.*s", (int)(open - *word), *word,
+			     (int)(n - (size_t)(open - *word) - 2), open + 1);
+	return true;
+}
+
+static int do_data(struct value_row *r)
+{
+	struct strlist argv = value_words(r->part[0], &r->arena);
+	bool data[16] = {false};
+	size_t i;
+
+	for (i = 0; i < argv.n; i++)
+		data[i] = unmark(&argv.item[i], &r->arena);
+	i = programs_decided(argv.item[0], NULL, &argv, data);
+	buf_adds(&r->out, i ? argv.item[i] : "-");
+	return 0;
+}
+
+static int do_input(struct value_row *r)
+{
+	struct strlist argv = value_words(r->part[0], &r->arena);
+
+	return value_is(r, programs_reads_input(argv.item[0], NULL, &argv));
+}
+
 static const struct value_reader READERS[] = {
 	{"deny", do_deny},   {"rule", do_rule},	    {"means", do_means},
-	{"check", do_check}, {"script", do_script},
+	{"check", do_check}, {"script", do_script}, {"data", do_data},
+	{"input", do_input},
 };
 
 TEST_VALUES(READERS, VALUES);

@@ -1,0 +1,170 @@
+#include "gate/prepare/prepare_data.h"
+
+#include "gate/policy/package.h"
+#include "gate/policy/recipes.h"
+#include "gate/policy/shell_words.h"
+
+bool data_is(const struct gate_request *request, size_t at)
+{
+	return request->from_data && request->from_data[at];
+}
+
+static struct strlist words_of(struct prepared *p)
+{
+	const struct gate_request *r = p->request;
+	struct strlist words = {NULL, 0};
+
+	list_add(&words, &p->arena, r->program);
+	for (size_t i = 1; r->argv[0] && r->argv[i]; i++)
+		list_add(&words, &p->arena, r->argv[i]);
+	return words;
+}
+
+/* at  0: there is nothing to refuse */
+static int refuse(size_t at, const char *program, struct err *err)
+{
+	if (!at)
+		return 0;
+	return err_set(err, ERR_POLICY,
+		       "argument %zu comes from data and would decide what %s "
+		       "runs; write that word in the routine, and pass the "
+		       "value behind it: args = [\"-c\", \"echo \\\"$1\\\"\", "
+		       "\"sh\", \"$steps.NAME.output\"]",
+		       at, resolve_basename(program));
+}
+
+/* ---- launchers of packages ---- */
+
+static bool has(const struct strlist *list, const char *word)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (list->item[i] == word)
+			return true;
+	return false;
+}
+
+/* The first argument from data that is not the package's own; 0: none. */
+static size_t package_decided(const char *asked, const struct strlist *argv,
+			      const bool *data, struct arena *arena)
+{
+	const struct package_tool *tool = programs_tool(asked, NULL);
+	struct package_asked a = {.n = 0};
+	size_t at = 1;
+
+	if (!tool)
+		return 0;
+	/* `npm install`, `bun x.js` and the like are read as any launcher */
+	if (!package_read(asked, NULL, argv, arena, &a) &&
+	    programs_is_launcher(asked))
+		return programs_decided(asked, NULL, argv, data);
+	while (at < argv->n && (!data[at] || has(&a.args, argv->item[at])))
+		at++;
+	return at < argv->n ? at : 0;
+}
+
+int prepare_data_package(struct prepared *p, struct err *err)
+{
+	const struct gate_request *r = p->request;
+	struct strlist argv;
+
+	if (!r->from_data)
+		return 0;
+	argv = words_of(p);
+	return refuse(
+		package_decided(r->program, &argv, r->from_data, &p->arena),
+		r->program, err);
+}
+
+/* ---- programs that start others ---- */
+
+static bool is_starter(const char *path)
+{
+	for (const struct recipe *r = RECIPES; r->name; r++)
+		if (r->finds == RECIPE_STARTED &&
+		    programs_is_one(r->programs, path))
+			return true;
+	return false;
+}
+
+struct strlist data_started(struct prepared *p)
+{
+	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+	const struct gate_request *r = p->request;
+
+	buf_adds(&line, resolve_basename(p->program.file[0].asked));
+	for (size_t i = 1; r->argv[0] && r->argv[i]; i++) {
+		struct str rest =
+			str_of(data_is(r, i) ? DATA_WORD : r->argv[i]);
+
+		/* as one quoted word */
+		buf_adds(&line, " '");
+		while (rest.n) {
+			buf_add_str(&line, str_cut(&rest, '\''));
+			buf_adds(&line, rest.p ? "'\\''" : "");
+		}
+		buf_addc(&line, '\'');
+	}
+	return shell_words(buf_str(&line), &p->arena);
+}
+
+/* The program that is started may decide by its own arguments. */
+static size_t started_decided(struct prepared *p, const struct strlist *argv)
+{
+	const bool *data = p->request->from_data;
+	const struct strlist started = data_started(p);
+	bool is_named = list_has(&started, DATA_WORD);
+
+	for (size_t i = 1; i < argv->n; i++) {
+		const struct strlist rest = {argv->item + i, argv->n - i};
+		const char *name = rest.item[0];
+		size_t at;
+
+		if (data[i] && is_named)
+			return i;
+		if (data[i] || !list_has(&started, name))
+			continue;
+		at = package_decided(name, &rest, data + i, &p->arena);
+		if (!at)
+			at = programs_decided(name, NULL, &rest, data + i);
+		if (at)
+			return i + at;
+	}
+	return 0;
+}
+
+/* ---- the program ---- */
+
+static int judge_input(const struct prepared *p, const struct strlist *argv,
+		       struct err *err)
+{
+	const struct resolved_file *f = &p->program.file[0];
+
+	if (!p->request->input_from_data ||
+	    !programs_reads_input(f->asked, f->path, argv))
+		return 0;
+	return err_set(err, ERR_POLICY,
+		       "standard input comes from data, and %s runs it as a "
+		       "program; name a script, or -c with its code, in `args`",
+		       resolve_basename(f->asked));
+}
+
+int prepare_data(struct prepared *p, struct err *err)
+{
+	const struct resolved_file *f = &p->program.file[0];
+	const struct gate_request *r = p->request;
+	struct strlist argv;
+	size_t at = 0;
+
+	/* arguments of a script belong to the script */
+	if ((!r->from_data && !r->input_from_data) || p->program.prefix.n)
+		return 0;
+	argv = words_of(p);
+	if (r->from_data)
+		at = programs_decided(f->asked, f->path, &argv, r->from_data);
+	if (r->from_data && !at &&
+	    (is_starter(f->asked) || is_starter(f->path)))
+		at = started_decided(p, &argv);
+	if (refuse(at, f->asked, err) < 0)
+		return -1;
+	return judge_input(p, &argv, err);
+}

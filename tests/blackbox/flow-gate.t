@@ -1,0 +1,168 @@
+#!/usr/bin/env bash
+# Values that servers and programs made are arguments: never a program, an
+# option of one, a script, a package, or a file that is granted.
+# shellcheck disable=SC2016
+. "${BASH_SOURCE%/*}/lib.sh"
+
+# plain NAME COMMAND [LINES...]: a step of type script
+plain() {
+	local name=$1 command=$2
+
+	shift 2
+	printf '[[routines.r.steps]]\nname = "%s"\ntype = "script"\ncommand = "%s"\n' \
+		"$name" "$command"
+	(($# == 0)) || printf '%s\n' "$@"
+	echo
+}
+# says VALUE: a step "v" whose output it is
+says() {
+	plain v printf "args = [\"%s\", \"$1\"]"
+}
+refused="would decide what"
+
+mkdir -p data deep/tools
+echo hidden >data/secret.txt
+echo 'echo "ran $*"' >data/evil.sh
+echo 'import sys; print("ran", *sys.argv[1:])' >data/evil.py
+chmod 755 data data/*
+
+# ---- files ----
+
+{
+	says "$T/data/secret.txt"
+	plain cat cat 'args = ["$steps.v.output"]'
+	plain part cat "args = [\"$T/data/{{steps.v.state}}\", \"{{steps.v.output}}\"]"
+	plain granted cat 'args = ["$steps.v.output"]' "sandbox = { read = [\"$T/data\"] }"
+	plain own cat 'args = ["$input.f"]'
+} >r.toml
+run_matins run -c r.toml r -p "f=$T/data/secret.txt" --json
+json_is "a file that a value names is not granted, and no line that would" \
+	step_results[1].state failed step_results[1].output "" \
+	step_results[1].advice[0].toml "" \
+	step_results[2].state failed step_results[2].output ""
+json_is "a file of a granted folder is read, as is one that -p names" \
+	step_results[3].output hidden step_results[4].output hidden
+
+# ---- programs ----
+
+{
+	says "echo hidden"
+	plain text sh 'args = ["-c", "{{steps.v.output}}"]'
+	plain whole sh 'args = ["-c", "$steps.v.output"]'
+	plain inside bash 'args = ["-c", "x={{steps.v.output}}; date"]'
+	plain arg sh 'args = ["-c", "printf \"<%s>\" \"$1\"", "sh", "$steps.v.output"]'
+	plain code "$PYTHON" 'args = ["-c", "{{steps.v.output}}"]'
+	plain coded "$PYTHON" 'args = ["-c", "import sys; print(sys.argv[1])", "$steps.v.output"]'
+	plain env env 'args = ["$steps.v.output"]'
+	plain set env 'args = ["X={{steps.v.output}}", "printenv", "X"]'
+	plain behind env 'args = ["X=1", "basename", "$steps.v.output"]'
+	plain time timeout 'args = ["5", "$steps.v.output"]'
+	plain nested timeout 'args = ["5", "sh", "-c", "$steps.v.output"]'
+	plain timed timeout 'args = ["5", "basename", "$steps.v.output"]'
+	plain find find 'args = [".", "-exec", "$steps.v.output", "{}", ";"]'
+	plain found find 'args = ["/usr/bin/env", "-name", "$steps.v.output"]'
+	plain xargs xargs 'args = ["$steps.v.output"]'
+} >r.toml
+run_matins run -c r.toml r --json
+for i in 1 2 3 5 7 8 10 11 13 15; do
+	json_is "step $i: a value is no program and no code" \
+		step_results[$i].state denied step_results[$i].reason policy
+	like "step $i: said" "$(json_get step_results[$i].error)" "$refused"
+done
+for i in 4 6 9 12 14; do
+	json_is "step $i: its twin is an argument" step_results[$i].state ok
+done
+json_is "an argument goes on as it came" step_results[4].output "<echo hidden>"
+
+# a grant of programs is for those that the person names
+{
+	says rm
+	plain time timeout 'args = ["5", "$steps.v.output"]' 'sandbox = { exec = ["rm"] }'
+	plain env env 'args = ["$steps.v.output"]' 'sandbox = { exec = ["rm"], preset = ["none"] }'
+} >r.toml
+run_matins run -c r.toml r --json
+json_is "a listed program is not chosen by a value" step_results[1].reason policy \
+	step_results[2].reason policy
+
+# ---- scripts, modules, options ----
+
+{
+	says "$T/data/evil.sh"
+	plain script sh 'args = ["$steps.v.output"]' "sandbox = { read = [\"$T/data\"] }"
+	plain dashes sh 'args = ["--", "$steps.v.output"]' "sandbox = { read = [\"$T/data\"] }"
+	plain python "$PYTHON" "args = [\"$T/data/{{steps.v.output}}\"]"
+	plain module "$PYTHON" 'args = ["-m", "$steps.v.output"]'
+	plain attached "$PYTHON" 'args = ["-m{{steps.v.output}}"]'
+	plain option "$PYTHON" 'args = ["-X", "{{steps.v.output}}", "-c", "pass"]'
+	plain given "$PYTHON" "args = [\"$T/data/evil.py\", \"{{steps.v.output}}\"]"
+	plain own sh 'args = ["$input.f", "{{steps.v.output}}"]'
+	plain dir git 'args = ["-C", "$steps.v.output", "status"]'
+	plain conf git 'args = ["-c", "alias.x={{steps.v.output}}", "x"]'
+	plain sub git 'args = ["$steps.v.output"]'
+	plain unknown git 'args = ["submodule", "foreach", "$steps.v.output"]'
+} >r.toml
+run_matins run -c r.toml r -p "f=$T/data/evil.sh" --json
+for i in 1 2 3 4 5 6; do
+	json_is "step $i: a value is no script, module or option" \
+		step_results[$i].reason policy
+done
+json_is "a value behind the script is its own" \
+	step_results[7].output "ran $T/data/evil.sh" \
+	step_results[8].output "ran $T/data/evil.sh"
+if [[ -x /usr/bin/git ]]; then
+	for i in 9 10 11 12; do
+		json_is "step $i: git takes no value for a folder, setting or command" \
+			step_results[$i].reason policy
+	done
+else
+	skip "git takes no value for a folder, setting or command" "git is not installed"
+fi
+
+{
+	says -n
+	plain only echo 'args = ["{{input.e}}{{steps.v.output}}"]'
+	plain empty echo 'args = ["$input.e", "x{{steps.v.output}}"]'
+} >r.toml
+run_matins run -c r.toml r -p e= --json
+json_is "behind an empty text a value still begins the argument" \
+	step_results[1].reason reference step_results[2].output "x-n"
+
+# ---- packages ----
+
+mkdir -p node_modules/pkg node_modules/.bin
+printf '{"name":"pkg","version":"1.0.0","bin":{"pkg":"i.js"}}' >node_modules/pkg/package.json
+printf '#!/usr/bin/env node\nconsole.log("ran", ...process.argv.slice(2))\n' >node_modules/pkg/i.js
+ln -s ../pkg/i.js node_modules/.bin/pkg
+chmod 755 node_modules/pkg/i.js
+{
+	says pkg
+	plain npx npx 'args = ["$steps.v.output"]'
+	plain from npx 'args = ["-p", "{{steps.v.output}}", "pkg"]'
+	plain exec npm 'args = ["exec", "--", "$steps.v.output"]'
+	plain uvx uvx 'args = ["$steps.v.output"]'
+	plain pipx pipx 'args = ["run", "$steps.v.output"]'
+	plain bunx bunx 'args = ["$steps.v.output"]'
+	plain pnpm pnpm 'args = ["dlx", "$steps.v.output"]'
+	plain own npx 'args = ["pkg", "$steps.v.output"]'
+} >r.toml
+run_matins run -c r.toml r --json
+for i in 1 2 3 4 5 6 7; do
+	json_is "step $i: a value is no package" step_results[$i].reason policy
+	like "step $i: said" "$(json_get step_results[$i].error)" "$refused"
+done
+if [[ -n $NODE && $NODE == /usr/* ]]; then
+	json_is "a value is an argument of a package" step_results[8].output "ran pkg"
+else
+	skip "a value is an argument of a package" "no node in /usr"
+fi
+
+# ---- told before anything runs ----
+
+{
+	plain mark touch "args = [\"$T/deep/mark\"]" "sandbox = { write = [\"$T/deep\"] }"
+	plain text sh 'args = ["-c", "{{steps.mark.output}}"]'
+} >r.toml
+run_matins run -c r.toml r --dry-run --json
+like "a dry run tells" "$(json_get step_results[1].error)" "$refused"
+
+done_testing
