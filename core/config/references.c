@@ -95,49 +95,77 @@ static size_t name_length(struct str s)
 	return n;
 }
 
-/* How many of the words stand for the roots of references elsewhere. */
-static bool is_root(struct str word, enum place place)
+/*
+ * The root of references that a word stands for; NULL: none. Outside of texts
+ * for tools some of them are words of other programs.
+ *
+ * may_be_near  a word with a mistake in it counts, too
+ */
+static const char *root_meant(struct str word, enum place place,
+			      bool may_be_near)
 {
-	static const char *const roots[] = {
-		"input", "inputs", "steps", "item", "index", "run", "previous"};
-	size_t n = place == PLACE_PARAMS ? ARRAY_LEN(roots) : 3;
+	static const char *const roots[] = {"input", "steps", "item",
+					    "index", "run",   "previous"};
+	size_t n = place == PLACE_PARAMS ? ARRAY_LEN(roots) : 2;
 
+	if (str_is(word, "inputs"))
+		return roots[0];
 	for (size_t i = 0; i < n; i++)
 		if (str_is(word, roots[i]))
-			return true;
-	return false;
+			return roots[i];
+	return may_be_near ? str_nearest(word, roots, ARRAY_LEN(roots)) : NULL;
 }
 
+/* What looks like a reference. */
+struct lookalike {
+	struct str all;	  /* as it is written; n = 0: nothing does */
+	const char *root; /* as it should be written */
+	bool is_near;	  /* the root is written otherwise */
+	struct str path;  /* behind the root */
+};
+
 /*
- * Length of what looks like a reference at the beginning of s, or 0:
- * "$input.x", "${input.x}", "{{ input.x }}", and "$item" as all of `whole`.
+ * Find one at the beginning of s: "$input.x", "${input.x}", "{{ input.x }}",
+ * "{{inptu.x}}", and "$item" as all of `whole`.
  */
-static size_t lookalike(struct str s, struct str whole, enum place place)
+static struct lookalike lookalike(struct str s, struct str whole,
+				  enum place place)
 {
-	struct str rest;
-	size_t open, n;
+	struct lookalike none = {.root = NULL}, l = none;
+	struct str rest, word;
+	size_t open;
 
 	if (!is_in(s.p[0], "${"))
-		return 0;
+		return none;
 	open = str_starts(s, "{{") || str_starts(s, "${") ? 2 : 1;
 	if (s.p[0] != '$' && open == 1)
-		return 0;
+		return none;
 	rest = str_skip(s, open);
 	while (open == 2 && rest.n && rest.p[0] == ' ')
 		rest = str_skip(rest, 1);
-	n = name_length(rest);
-	if (!is_root((struct str){rest.p, n}, place))
-		return 0;
-	rest = str_skip(rest, n);
-	if (!rest.n)
-		return s.p == whole.p && open == 1 ? s.n : 0;
-	if (!is_in(rest.p[0], open == 2 ? ".[} " : ".["))
-		return 0;
-	while (rest.n && (is_name(rest.p[0]) || is_in(rest.p[0], ".[]\"")))
-		rest = str_skip(rest, 1);
-	while (open == 2 && rest.n && is_in(rest.p[0], " }"))
-		rest = str_skip(rest, 1);
-	return s.n - rest.n;
+	word = (struct str){rest.p, name_length(rest)};
+	rest = str_skip(rest, word.n);
+	l.root = root_meant(word, place,
+			    place != PLACE_OTHER && rest.n &&
+				    is_in(rest.p[0], ".[") &&
+				    (open == 2 || s.p == whole.p));
+	if (!l.root)
+		return none;
+	l.is_near = !str_is(word, l.root);
+	if (!rest.n) {
+		l.all.n = s.p == whole.p && open == 1 ? s.n : 0;
+	} else if (is_in(rest.p[0], open == 2 ? ".[} " : ".[")) {
+		l.path.p = rest.p;
+		while (rest.n &&
+		       (is_name(rest.p[0]) || is_in(rest.p[0], ".[]\"")))
+			rest = str_skip(rest, 1);
+		l.path.n = (size_t)(rest.p - l.path.p);
+		while (open == 2 && rest.n && is_in(rest.p[0], " }"))
+			rest = str_skip(rest, 1);
+		l.all.n = s.n - rest.n;
+	}
+	l.all.p = s.p;
+	return l;
 }
 
 static void warn(struct findings *f, const struct toml_value *v,
@@ -194,40 +222,66 @@ static bool is_reference(struct str s)
 	return ref_read(s, &arena, &parts, ERR_IGNORED) < 0 || parts.has_refs;
 }
 
+/* The first one; behind a sign that makes a text of it, it is none. */
+static void check_lookalikes(struct findings *f, const struct toml_value *v,
+			     enum place place, bool has_refs)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct str s = v->string, path;
+	struct lookalike l = {.root = NULL};
+
+	for (struct str rest = s; rest.n;) {
+		size_t n = str_starts(rest, "{{{{")		     ? 4
+			   : str_starts(rest, "$$") && rest.p == s.p ? 2
+								     : 0;
+
+		rest = str_skip(rest, n);
+		if (n)
+			continue;
+		l = lookalike(rest, s, place);
+		if (l.all.n && (l.is_near || !has_refs))
+			break;
+		rest = str_skip(rest, 1);
+		l.all.n = 0;
+	}
+	if (!l.all.n)
+		return;
+	if (place == PLACE_OTHER) {
+		warn(f, v, l.all,
+		     "is not replaced here: references stand in `args` and "
+		     "`params`");
+		return;
+	}
+	path = str_first(l.path, SHOWN_BYTES);
+	buf_addf(&text,
+		 "is passed on as it is: a reference is \"$%s%.*s\" as a whole "
+		 "string, or {{%s%.*s}} in a text",
+		 l.root, STR_ARG(path), l.root, STR_ARG(path));
+	warn(f, v, l.all, buf_cstr(&text));
+}
+
 static void check_string(struct findings *f, const struct toml_value *v,
 			 enum place place)
 {
 	struct str s = v->string;
-	size_t n = 0;
+	bool has_refs;
 
 	assert(s.p);
 	if (place == PLACE_ENV && check_variable(f, v))
 		return;
 	if (place == PLACE_ENV)
 		place = PLACE_OTHER;
-	if (place != PLACE_OTHER && is_reference(s))
-		return;
+	has_refs = place != PLACE_OTHER && is_reference(s);
 	/* "${NAME}" as a whole string */
-	if (place != PLACE_OTHER && str_starts(s, "${") && s.n > 3 &&
-	    s.p[s.n - 1] == '}' && name_length(str_skip(s, 2)) == s.n - 3) {
+	if (!has_refs && place != PLACE_OTHER && str_starts(s, "${") &&
+	    s.n > 3 && s.p[s.n - 1] == '}' &&
+	    name_length(str_skip(s, 2)) == s.n - 3) {
 		warn(f, v, s,
 		     "is passed on as it is: variables are replaced in paths, "
 		     "URLs and headers only");
 		return;
 	}
-	for (size_t i = 0; i < s.n && !n; i++) {
-		struct str rest = str_skip(s, i);
-
-		n = lookalike(rest, s, place);
-		if (n)
-			warn(f, v, (struct str){rest.p, n},
-			     place == PLACE_OTHER
-				     ? "is not replaced here: references stand "
-				       "in `args` and `params`"
-				     : "is passed on as it is: a reference is "
-				       "\"$input.NAME\" as a whole string, or "
-				       "{{input.NAME}} in a text");
-	}
+	check_lookalikes(f, v, place, has_refs);
 }
 
 static bool is_string(const struct toml_value *v, const char *text)
