@@ -77,7 +77,7 @@ static const char *judge_condition(const struct toml_member *m,
 	struct err err = ERR_INIT;
 
 	if (ref_read(str_of(m->key), arena, &ref, &err) < 0 || !ref.is_whole ||
-	    values_find(v, &ref.part[0].ref, arena, &value, &err) != 0)
+	    values_find(v, &ref.part[0].ref, arena, &value, &err) < 0)
 		value.p = NULL;
 	return condition_broken(&m->value, value, err.msg, false, arena);
 }

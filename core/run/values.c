@@ -274,13 +274,24 @@ static int find(const struct values *v, const struct ref *ref,
 	}
 }
 
+/* The reason or error of a step that is ok. */
+static bool is_no_failure(const struct ref *ref, struct str value,
+			  struct arena *arena)
+{
+	struct str key = ref_first_key(ref, arena);
+
+	return (ref->root == REF_STEPS || ref->root == REF_PREVIOUS) &&
+	       (str_is(key, "reason") || str_is(key, "error")) &&
+	       scan_type(value) == SCAN_NULL;
+}
+
 int values_find(const struct values *v, const struct ref *ref,
 		struct arena *arena, struct str *ret, struct err *err)
 {
 	struct err why = ERR_INIT;
 
 	if (find(v, ref, arena, ret, &why) == 0)
-		return 0;
+		return is_no_failure(ref, *ret, arena) ? VALUES_ABSENT : 0;
 	if (v->is_lenient && why.kind == ERR_UNKNOWN) {
 		*ret = STR("null");
 		return VALUES_ABSENT;

@@ -131,6 +131,9 @@ made list '{"content":[],"structuredContent":{"total":0,"page":2}}'
 	plain last echo 'args = ["<{{steps.missing.output}}{{steps.depends.output}}>", "$steps.list.json.x"]' 'after = "always"'
 	peer_step null serve 'tool = "echo"' 'after = "always"' \
 		'params = { a = "$steps.list.json.x", b = "<{{steps.depends.output}}>" }'
+	plain fine echo 'args = ["<{{steps.list.error}}{{steps.list.reason}}>", "$steps.list.error"]'
+	peer_step none serve 'tool = "echo"' 'when = { "$steps.list.error" = { type = "null" } }' \
+		'params = { a = "$steps.list.error", b = "<{{steps.list.reason}}>" }'
 } >r.toml
 run_matins run -c r.toml r --json
 exit_is "a path that is not there: status 2" 2
@@ -143,6 +146,8 @@ json_is "what refers to it is skipped" step_results[2].reason needs \
 json_is "its state can be read" step_results[3].output "failed: reference"
 json_is "after all others it is empty, as a value null" \
 	step_results[4].output "<>" step_results[5].output '{"a":null,"b":"<>"}'
+json_is "so is the error of a step that has none" \
+	step_results[6].output "<>" step_results[7].output '{"a":null,"b":"<>"}'
 
 # ---- conditions ----
 
