@@ -37,11 +37,13 @@ manual_names_options() {
 	return $rc
 }
 
-# The manual page without complaint, but for the date style of mandoc.
+# The manual page without complaint, but for the date style of mandoc, and in
+# characters that troff knows without a locale.
 manual_lint() {
 	local output
 
-	output=$(mandoc -T lint -W warning core/cli/matins.1 2>&1)
+	output=$(mandoc -T lint -W warning core/cli/matins.1 2>&1
+		LC_ALL=C grep -n '[^ -~	]' core/cli/matins.1)
 	printf '%s\n' "$output"
 	[[ -z $output ]]
 }

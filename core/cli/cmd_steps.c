@@ -1,6 +1,8 @@
 /*
  * The vocabulary of the configuration: step types and keys, from the tables.
  */
+#include <string.h>
+
 #include "core/cli/command.h"
 #include "core/cli/put.h"
 #include "core/config/keys.h"
@@ -13,8 +15,13 @@ const struct option options_steps[] = {
 
 static void print_keys(enum key_section section, struct buf *out)
 {
+	int width = 0;
+
 	for (const struct key *k = NULL; (k = key_next(section, k));)
-		buf_addf(out, "  %-12s%s%s%s%s\n", k->name, k->help,
+		if ((int)strlen(k->name) > width)
+			width = (int)strlen(k->name);
+	for (const struct key *k = NULL; (k = key_next(section, k));)
+		buf_addf(out, "  %-*s  %s%s%s%s\n", width, k->name, k->help,
 			 k->def ? " (" : "", k->def ? k->def : "",
 			 k->def ? ")" : "");
 }

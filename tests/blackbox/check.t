@@ -329,6 +329,7 @@ exit_is "steps: exit status 0" 0
 for word in mcp-client mcp-query script harness timeout stdout_max tool; do
 	out_like "matins steps lists the word $word" "^ *$word\b"
 done
+out_like "steps: a long key stands apart from its text" '^  args_from_data  what becomes'
 run_matins steps --json
 json_is "steps --json lists types and their keys" steps '#4' steps[0].type mcp-client \
 	steps[0].keys[0].name name
