@@ -192,13 +192,16 @@ static int fill_argv(struct plan_step *p, const struct values *v,
 static int fill(struct plan_step *p, bool fills_argv, bool fills_params,
 		const struct values *v, struct arena *arena, struct err *err)
 {
+	enum fill_data data = FILL_NONE;
+
 	if (fills_argv && p->request.program && fill_argv(p, v, arena, err) < 0)
 		return -1;
 	if (!fills_params)
 		return 0;
 	if (p->step->stdin_text && fill_text(str_of(p->step->stdin_text), v,
-					     arena, &p->input, NULL, err) < 0)
+					     arena, &p->input, &data, err) < 0)
 		return -1;
+	p->request.input_from_data = data != FILL_NONE;
 	return fill_params(p->step->params, v, arena, &p->inputs, err);
 }
 

@@ -77,6 +77,21 @@ json_is "a program may read a part" step_results[4].output '{"b'
 json_is "a program may close it" step_results[5].output on
 json_is "one that never reads has its time" step_results[6].reason deadline_call
 
+# ---- data never becomes a program ----
+
+{
+	program made echo 'args = ["echo run"]'
+	program shell sh 'stdin = "$steps.made.output"'
+	program python "$PYTHON" 'args = ["-"]' 'stdin = "print(\"{{steps.made.output}}\")"'
+	program own sh 'stdin = "echo mine"'
+	program reads sh 'args = ["-c", "read -r a; echo \"got $a\""]' 'stdin = "$steps.made.output"'
+} >r.toml
+run_matins run -c r.toml r --json
+json_is "a shell that would run data is denied" \
+	step_results[1].state denied step_results[2].state denied
+json_is "a program of the person is fed" step_results[3].output mine \
+	step_results[4].output 'got echo run'
+
 # ---- mistakes ----
 
 {
