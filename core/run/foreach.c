@@ -32,8 +32,10 @@ struct foreach {
 	const char *why; /* sentence about it; in the arena of the whole */
 	struct slot *slot;
 	size_t n_slots;
-	struct buf data;
-	size_t n_written;  /* elements in it */
+	bool is_beginning; /* an execution, which may end at once */
+	struct buf data, body;
+	size_t n_written;  /* elements in both */
+	size_t n_shown;	   /* of these in `body`, for people */
 	struct str *later; /* elements behind one that runs still; owned */
 	const char *cancelled;
 };
@@ -70,11 +72,29 @@ static void write_item(const struct report_step *s, size_t index,
 	jw_end(&w);
 }
 
+/* The outputs one after the other, as far as a person reads. */
+static void show(struct foreach *f, struct str item)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct str output;
+
+	if (f->body.n >= LIMIT_KEPT_OUTPUT)
+		return;
+	f->n_shown++;
+	if (scan_get(item, "output", &output))
+		(void)!scan_string(output, &text);
+	if (!text.n)
+		return;
+	buf_adds(&f->body, f->body.n ? "\n" : "");
+	buf_add_cut(&f->body, buf_str(&text), LIMIT_KEPT_OUTPUT);
+}
+
 static void append(struct foreach *f, struct str item)
 {
 	if (f->n_written++)
 		buf_addc(&f->data, ',');
 	buf_add_str(&f->data, item);
+	show(f, item);
 }
 
 /* Write what has ended, in the order of the elements. */
@@ -148,6 +168,15 @@ static void keep_words(struct foreach *f, const struct report_step *s)
 
 /* ---- one execution ---- */
 
+static bool can_begin(const struct foreach *f)
+{
+	return !f->cancelled && f->n_begun < f->n &&
+	       f->n_running < f->whole->plan->step->max_parallel &&
+	       jobs_have_room(f->ctx.jobs);
+}
+
+static void begin_next(struct foreach *f);
+
 static void on_ended(void *arg, struct step_run *s)
 {
 	struct foreach *f = arg;
@@ -155,6 +184,9 @@ static void on_ended(void *arg, struct step_run *s)
 	f->n_running--;
 	f->ctx.jobs->running -= !s->doer;
 	f->ctx.jobs->has_news = true;
+	/* the server works while this result is written */
+	if (s->is_call && !f->is_beginning && can_begin(f))
+		begin_next(f);
 }
 
 static void tell_progress(const struct foreach *f)
@@ -222,6 +254,17 @@ static void begin_slot(struct foreach *f, struct slot *slot, struct str element)
 	step_begin(s);
 }
 
+static void begin_next(struct foreach *f)
+{
+	struct slot *slot = free_slot(f);
+
+	if (!slot || !scan_next(&f->rest))
+		return;
+	f->is_beginning = true;
+	begin_slot(f, slot, f->rest.value);
+	f->is_beginning = false;
+}
+
 /* ---- all of them ---- */
 
 /* Elements that have not begun when the whole is ended early. */
@@ -243,31 +286,6 @@ static void cancel_the_rest(struct foreach *f)
 	}
 }
 
-/* The outputs one after the other, as far as a person reads. */
-static struct str body_of(struct foreach *f, struct str data)
-{
-	AUTO(buf_release) struct buf body = BUF_INIT(BUF_UNBOUNDED);
-	struct scan_iter it = scan_over(scan_some(data, "items"));
-	size_t n = 0;
-
-	if (!f->n)
-		return STR("(no items)");
-	for (; body.n < LIMIT_KEPT_OUTPUT && scan_next(&it); n++) {
-		AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-		struct str output;
-
-		if (scan_get(it.value, "output", &output))
-			(void)!scan_string(output, &text);
-		if (!text.n)
-			continue;
-		buf_adds(&body, body.n ? "\n" : "");
-		buf_add_cut(&body, buf_str(&text), LIMIT_KEPT_OUTPUT);
-	}
-	if (n < f->n)
-		buf_addf(&body, "\n(and %zu more)", f->n - n);
-	return arena_str(&f->whole->arena, buf_str(&body));
-}
-
 static struct judgement judge_all(struct foreach *f)
 {
 	struct judgement j = {.reason = REASON_NONE};
@@ -275,7 +293,10 @@ static struct judgement judge_all(struct foreach *f)
 	buf_adds(&f->data, "]}");
 	j.data.n = f->data.n;
 	j.data.p = arena_adopt(&f->whole->arena, buf_steal(&f->data));
-	j.output = body_of(f, j.data);
+	if (f->n_shown < f->n)
+		buf_addf(&f->body, "\n(and %zu more)", f->n - f->n_shown);
+	j.output = f->n ? arena_str(&f->whole->arena, buf_str(&f->body))
+			: STR("(no items)");
 	if (!f->why)
 		return j;
 	j.reason = REASON_ITEMS;
@@ -284,12 +305,6 @@ static struct judgement judge_all(struct foreach *f)
 		f->n_failed ? f->n_failed : f->n_skipped, f->n,
 		f->n_failed ? "failed" : "skipped", f->first, f->why));
 	return j;
-}
-
-static bool can_begin(const struct foreach *f)
-{
-	return f->n_begun < f->n && f->n_running < f->n_slots &&
-	       jobs_have_room(f->ctx.jobs);
 }
 
 /* For struct jobs_giver. */
@@ -301,10 +316,10 @@ static bool go_on(void *arg)
 	release_ended(f);
 	if (f->cancelled)
 		cancel_the_rest(f);
-	else if (can_begin(f) && scan_next(&f->rest))
-		begin_slot(f, free_slot(f), f->rest.value);
+	else if (can_begin(f))
+		begin_next(f);
 	if (f->n_ended < f->n)
-		return !f->cancelled && can_begin(f);
+		return can_begin(f);
 	jobs_leave(f->ctx.jobs, &f->giver);
 	j = judge_all(f);
 	step_close(f->whole, &j);
@@ -329,10 +344,11 @@ static void begin(struct step_run *s)
 	f->giver = (struct jobs_giver){go_on, f};
 	f->rest = scan_over(s->plan->items);
 	f->n = scan_count(s->plan->items);
-	f->n_slots = f->n < step->max_parallel ? f->n : step->max_parallel;
+	/* one has ended and waits to be written */
+	f->n_slots = f->n < step->max_parallel ? f->n : step->max_parallel + 1;
 	f->slot = mem_zalloc(f->n_slots * sizeof(*f->slot) + 1);
 	f->later = mem_zalloc(f->n * sizeof(*f->later) + 1);
-	f->data = (struct buf)BUF_INIT(BUF_UNBOUNDED);
+	f->data = f->body = (struct buf)BUF_INIT(BUF_UNBOUNDED);
 	buf_adds(&f->data, "{\"schema\":\"" ITEMS_SCHEMA "\",\"items\":[");
 	jobs_join(f->ctx.jobs, &f->giver);
 }
@@ -364,6 +380,7 @@ static void release(struct step_run *s)
 	for (size_t i = 0; i < f->n; i++)
 		free((char *)(uintptr_t)f->later[i].p);
 	buf_release(&f->data);
+	buf_release(&f->body);
 	free(f->slot);
 	free(f->later);
 	free(f);

@@ -699,7 +699,9 @@ static void step_end(struct step_run *s)
 	s->end_ns = loop_now(s->ctx->loop);
 	fail_unexpected(s);
 	keep_output(s);
-	write_facts(s);
+	/* those of one execution are shown nowhere */
+	if (!s->ctx->whole)
+		write_facts(s);
 	loop_timer_clear(s->ctx->loop, &s->budget);
 	env_release(&s->env);
 	set_phase(s, STEP_ENDED);
