@@ -1040,6 +1040,7 @@ static void check_command(struct loader *l, const struct toml_value *from,
 {
 	bool may_have_server = find_key(kind->section, kind->section, "server");
 	bool has_command = toml_get(from, "command");
+	bool is_plugin = find_key(kind->section, kind->section, "script");
 	bool has_server = may_have_server && toml_get(from, "server");
 
 	/* modulex: the server counts, the command only joins the leash */
@@ -1050,7 +1051,12 @@ static void check_command(struct loader *l, const struct toml_value *from,
 			     "be started");
 	else if (has_command && has_server)
 		load_error(l, s, "both \"command\" and \"server\"; keep one");
-	else if (!has_command && !has_server)
+	else if (is_plugin && has_command)
+		load_error(l, s, "\"command\" of a plugin is \"interpreter\"");
+	else if (is_plugin && !s->script)
+		load_error(l, s, "the step lacks \"script\"%s",
+			   misspelt(l, from, kind->section, "script"));
+	else if (!is_plugin && !has_command && !has_server)
 		load_error(l, s, "the step lacks \"command\"%s%s",
 			   may_have_server ? " or \"server\"" : "",
 			   misspelt(l, from, kind->section, "command"));
@@ -1065,7 +1071,7 @@ static void check_command(struct loader *l, const struct toml_value *from,
 		load_error(l, s,
 			   "\"strict\" needs a \"tool\": stdout has no "
 			   "schema");
-	if (s->params && !s->tool && s->command)
+	if (s->params && !s->tool && s->command && !is_plugin)
 		load_warning(l, s,
 			     "\"params\" reach a tool only; without \"tool\" "
 			     "they are not used");
@@ -1283,6 +1289,7 @@ static void set_default(const struct key *k, void *field)
 		ok = str_size_bytes(def, field);
 		break;
 	case KEY_STRING:
+	case KEY_PROGRAM:
 	case KEY_WORD:
 		*(const char **)field = k->def;
 		break;
@@ -1464,6 +1471,8 @@ int routine_load(const struct toml_value *root, bool lax, bool policy_only,
 				    members(root, "servers") +
 					    members(root, "mcp_servers"));
 		load_table(&l, root, SECTION_top, SECTION_top, ret);
+		ret->shared = toml_get(root, "shared");
+		ret->identity = toml_get(root, "identity");
 	}
 	for (size_t i = 0; i < ret->n_routines; i++)
 		for (size_t k = 0; k < ret->routines[i].n_steps; k++)

@@ -137,6 +137,7 @@ struct step {
 	struct env_refs env;
 	const char *command;
 	struct strlist args;
+	const char *script;	    /* of a plugin; NULL without */
 	const char *args_from_data; /* "refuse", "allow" */
 	const char *cwd;
 	const char *server_name;
@@ -213,6 +214,8 @@ struct config {
 	uint64_t keep_runs; /* reports kept, default 100 */
 	struct golden_rules golden;
 	struct expansion *expansions; /* in file order */
+	/* Tables of modulex that a plugin reads; NULL without. */
+	const struct toml_value *shared, *identity;
 };
 
 /*

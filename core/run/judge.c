@@ -104,26 +104,64 @@ static struct str first_text(struct str value, struct arena *arena)
 		     : value;
 }
 
-static struct judgement judge_json(bool is_harness, struct str out,
+/* A string member; "" when it is missing. */
+static struct str text_of(struct str object, const char *name,
+			  struct arena *arena)
+{
+	struct str value = scan_text(object, name);
+
+	return value.n ? first_text(value, arena) : STR("");
+}
+
+/* Every member of the answer may be missing. */
+static struct judgement judge_plugin(struct str value, struct arena *arena)
+{
+	struct judgement j = {.reason = REASON_NONE};
+	struct str success = scan_some(value, "success");
+	struct str data = scan_some(value, "data");
+
+	if (scan_type(value) != SCAN_OBJECT)
+		return no(REASON_NOT_JSON,
+			  "stdout is JSON, and a plugin prints an object");
+	j.output = text_of(value, "output", arena);
+	j.data = data.n ? data : value;
+	if (scan_true(value, "skipped"))
+		return no(REASON_CONDITION,
+			  arena_printf(arena, "the plugin skipped itself%s%.*s",
+				       j.output.n ? ": " : "",
+				       STR_ARG(j.output)));
+	if (!success.n || scan_type(success) != SCAN_FALSE)
+		return j;
+	j.reason = REASON_IS_ERROR;
+	j.error = text_of(value, "error", arena);
+	if (!j.error.n)
+		j.error = STR("the plugin reported a failure");
+	return j;
+}
+
+static struct judgement judge_json(enum judge_mode mode, struct str out,
 				   struct arena *arena)
 {
+	bool is_call = mode == JUDGE_mcp_client;
 	struct judgement j = {.reason = REASON_NONE};
 	struct err err = ERR_INIT;
 	struct str value;
 
 	if (!str_trim(out).n)
 		return no(REASON_NOT_JSON,
-			  is_harness ? "stdout is empty; it must hold one JSON "
-				       "value"
-				     : "stdout is empty; it must hold one "
-				       "CallToolResult (" NEEDS_TOOL ")");
+			  !is_call ? "stdout is empty; it must hold one JSON "
+				     "value"
+				   : "stdout is empty; it must hold one "
+				     "CallToolResult (" NEEDS_TOOL ")");
 	if (scan_document(out, NULL, &value, &err) < 0)
 		return no(REASON_NOT_JSON,
 			  arena_printf(arena,
 				       "stdout is not exactly one JSON value: "
 				       "%s",
 				       err.msg));
-	if (!is_harness)
+	if (mode == JUDGE_python)
+		return judge_plugin(value, arena);
+	if (is_call)
 		return judge_subprocess(value, arena);
 	j.data = value;
 	j.output = first_text(value, arena);
@@ -146,7 +184,7 @@ struct judgement judge_program(enum judge_mode mode, struct str out,
 					  : STR("{\"exit_code\":null}"),
 		};
 	else
-		j = judge_json(mode == JUDGE_harness, out, arena);
+		j = judge_json(mode, out, arena);
 	/* a bad end counts, whatever was printed before it */
 	if (!v->exited || v->exit_status) {
 		j.reason = v->exited ? REASON_EXIT_STATUS : REASON_SIGNAL;

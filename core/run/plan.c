@@ -2,7 +2,9 @@
 
 #include <string.h>
 
+#include "core/base/scan.h"
 #include "core/config/references.h"
+#include "core/run/plugin.h"
 
 /* ---- names of steps ---- */
 
@@ -156,16 +158,29 @@ static void mark_data(struct plan_step *p, size_t nth, bool **data, size_t n,
 	p->request.from_data = *data;
 }
 
+/* The program and what stands before its arguments; it ends in NULL. */
+static const char **begin_argv(const struct plan_step *p, size_t n_args,
+			       struct arena *arena, size_t *ret_first)
+{
+	const char **argv = ARENA_ARRAY(arena, const char *, n_args + 3);
+
+	*ret_first = 0;
+	argv[(*ret_first)++] = p->request.program;
+	if (p->step->script)
+		argv[(*ret_first)++] = p->step->script;
+	return argv;
+}
+
 static int fill_argv(struct plan_step *p, const struct values *v,
 		     struct arena *arena, struct err *err)
 {
 	const struct server *server = p->step->server;
 	const struct strlist *args = server ? &server->args : &p->step->args;
-	const char **argv = ARENA_ARRAY(arena, const char *, args->n + 2);
+	size_t first;
+	const char **argv = begin_argv(p, args->n, arena, &first);
 
 	bool *marks = NULL;
 
-	argv[0] = p->request.program;
 	p->request.argv = argv;
 	p->request.from_data = NULL;
 	for (size_t i = 0; i < args->n; i++) {
@@ -174,11 +189,12 @@ static int fill_argv(struct plan_step *p, const struct values *v,
 
 		if (fill_text(str_of(args->item[i]), v, arena, &text, &data,
 			      err) < 0 ||
-		    make_argument(text, arena, &argv[i + 1], err) < 0)
+		    make_argument(text, arena, &argv[first + i], err) < 0)
 			return -1;
 		if (data != FILL_NONE)
-			mark_data(p, i + 1, &marks, args->n + 2, arena);
-		if (data == FILL_FIRST && is_injected(p, i + 1))
+			mark_data(p, first + i, &marks, first + args->n + 1,
+				  arena);
+		if (data == FILL_FIRST && is_injected(p, first + i))
 			return err_set(err, ERR_UNKNOWN,
 				       "argument %zu, %s, begins with \"-\", "
 				       "which a program reads as an option; "
@@ -205,10 +221,28 @@ static int fill(struct plan_step *p, bool fills_argv, bool fills_params,
 	return fill_params(p->step->params, v, arena, &p->inputs, err);
 }
 
+/* What a plugin reads. */
+static void write_request(struct plan_step *p, const struct values *v,
+			  struct arena *arena)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct str generation = STR("0");
+
+	if (v->run)
+		generation = scan_some(v->run(v->arg), "generation");
+	plugin_request(p->config, p->step, generation, p->inputs.json, &out);
+	p->input = arena_str(arena, buf_str(&out));
+}
+
 int plan_fill(struct plan_step *p, const struct values *v, struct arena *arena,
 	      struct err *err)
 {
-	return fill(p, p->flow->has_late_args, p->flow->is_late, v, arena, err);
+	if (fill(p, p->flow->has_late_args, p->flow->is_late, v, arena, err) <
+	    0)
+		return -1;
+	if (p->step->script)
+		write_request(p, v, arena);
+	return 0;
 }
 
 /* Arguments as they stand in the file, until it is the step's turn. */
@@ -216,14 +250,15 @@ static void write_argv(struct plan_step *p, const struct values *v,
 		       struct arena *arena)
 {
 	const struct strlist *args = &p->step->args;
-	const char **argv = ARENA_ARRAY(arena, const char *, args->n + 2);
+	size_t first;
+	const char **argv = begin_argv(p, args->n, arena, &first);
 	bool *marks = NULL;
 
-	argv[0] = p->request.program;
 	for (size_t i = 0; i < args->n; i++) {
-		argv[i + 1] = args->item[i];
+		argv[first + i] = args->item[i];
 		if (fill_has_data(str_of(args->item[i]), v, arena))
-			mark_data(p, i + 1, &marks, args->n + 2, arena);
+			mark_data(p, first + i, &marks, first + args->n + 1,
+				  arena);
 	}
 	p->request.argv = argv;
 }
@@ -368,6 +403,7 @@ int plan_make(const struct plan_options *o, struct arena *arena,
 		p->with_previous =
 			i && p->step->parallel && r->steps[i - 1].parallel;
 		p->flow = &flow[i];
+		p->config = o->config;
 		if (decide(o, &plan.inputs, &only, &skipped, p, arena, err) < 0)
 			return -1;
 	}

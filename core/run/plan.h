@@ -35,10 +35,11 @@ struct plan_step {
 	enum step_reason reason;
 	struct str error;
 	struct gate_policy policy;
-	struct gate_request request;  /* argv complete; env still empty */
-	struct fill_params inputs;    /* .json: arguments of tools/call */
-	struct str items;	      /* of `foreach`: a JSON array */
-	struct str input;	      /* what a program reads; may be empty */
+	struct gate_request request; /* argv complete; env still empty */
+	struct fill_params inputs;   /* .json: arguments of tools/call */
+	struct str items;	     /* of `foreach`: a JSON array */
+	struct str input;	     /* what a program reads; may be empty */
+	const struct config *config;
 	const struct flow_step *flow; /* what it waits for */
 	const char *protocol;	      /* pinned revision, or NULL */
 	bool strict;		      /* the step says so, or its server */

@@ -211,16 +211,23 @@ static const struct err *keep_error(const struct err *err, struct arena *arena)
 }
 
 /* The user may go before the server does. */
-static const char *const *copy_argv(const char *const *argv,
-				    struct arena *arena)
+static void own_arguments(struct gate_request *r, struct arena *arena)
 {
 	struct strlist copy = {NULL, 0};
+	bool *from_data;
+	size_t n = 0;
 
-	for (size_t i = 0; argv && argv[i]; i++)
-		list_add(&copy, arena, arena_strdup(arena, argv[i]));
-	if (copy.n)
-		list_add(&copy, arena, NULL);
-	return copy.item;
+	for (; r->argv && r->argv[n]; n++)
+		list_add(&copy, arena, arena_strdup(arena, r->argv[n]));
+	if (!n)
+		return;
+	list_add(&copy, arena, NULL);
+	r->argv = copy.item;
+	if (!r->from_data)
+		return;
+	from_data = ARENA_ARRAY(arena, bool, n);
+	memcpy(from_data, r->from_data, n * sizeof(*from_data));
+	r->from_data = from_data;
 }
 
 /* The server that the user's plan describes; one that can never start, too. */
@@ -241,7 +248,7 @@ static struct pool_server *server_for(struct pool *p, const struct pool_user *u)
 	s->timer = (struct loop_timer){.fire = on_timer, .arg = s};
 	s->doubt.late = (struct loop_timer){.fire = on_late, .arg = s};
 	s->request = u->plan->request;
-	s->request.argv = copy_argv(s->request.argv, &s->arena);
+	own_arguments(&s->request, &s->arena);
 	/* other servers are prepared meanwhile */
 	s->request.may_follow = true;
 	env_add_lines(&s->env, u->env);

@@ -106,7 +106,7 @@ cat >types.toml <<-'END'
 	response_hours = 24
 	[[routines.morning.steps]]
 	name = "plugin"
-	type = "python"
+	type = "gpu-check"
 	script = "~/plugins/${NOT_SET}.py"
 	[[routines.morning.steps]]
 	name = "weather"
