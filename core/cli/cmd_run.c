@@ -26,14 +26,38 @@
 const struct option options_run[] = {RUN_OPTIONS, {0}};
 const struct option options_step[] = {RUN_OPTIONS, {0}};
 
-/* Cron mails standard error: a report in a file must not fail in silence. */
-static void say_failure(const struct run_result *result,
+/* "backup, summary": steps that are ok, and were refused something. */
+static const char *refused_steps(const struct report *r, struct arena *arena)
+{
+	const char *names = "";
+
+	for (size_t i = 0; i < r->n_steps; i++)
+		if (r->steps[i].refused && report_step_success(&r->steps[i]))
+			names = arena_printf(arena, "%s%s%s", names,
+					     *names ? ", " : "",
+					     r->steps[i].name);
+	return names;
+}
+
+/*
+ * Cron mails standard error: a report in a file must neither fail in silence,
+ * nor hold a result that was dropped. -q does not hide that.
+ */
+static void say_trouble(const struct run_result *result,
 			const struct print_options *print, struct arena *arena)
 {
-	if (result->exit_status && print->output.path)
-		log_error("%s; the report is in %s",
-			  report_summary(&result->report, arena),
-			  print->output.path);
+	const char *path = print->output.path, *summary, *refused;
+
+	if (!path)
+		return;
+	summary = report_summary(&result->report, arena);
+	refused = refused_steps(&result->report, arena);
+	if (result->exit_status)
+		log_error("%s; the report is in %s", summary, path);
+	else if (*refused)
+		log_error("%s (%s): %s says what was refused or dropped, and "
+			  "how to allow it",
+			  summary, refused, path);
 }
 
 static int run_opened(const struct args *args, const struct config_file *file,
@@ -79,7 +103,7 @@ static int run_opened(const struct args *args, const struct config_file *file,
 		status = print_report(&result.report, print, err);
 		if (status == 0) {
 			status = result.exit_status;
-			say_failure(&result, print, arena);
+			say_trouble(&result, print, arena);
 		} else if (print->output.path && result.report.generation) {
 			log_note("the report is stored: matins show %llu",
 				 (unsigned long long)result.report.generation);

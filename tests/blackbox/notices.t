@@ -95,4 +95,23 @@ is "cron finds a program of make install PREFIX=~/.local" $? 0
 is "and mails nothing on a good day" "$(cat "$out" "$err")" ""
 file_has "and the page is there" "$HOME/morning.html" '<!DOCTYPE html>'
 
+# ---- nor is a day quiet on which a result was dropped ----
+
+printf '%s\n' '[[routines.morning.steps]]' 'name = "backup"' \
+	'type = "script"' 'command = "sh"' \
+	'args = ["-c", "mkdir -p ~/kept && echo x >~/kept/a"]' \
+	'[[routines.morning.steps]]' 'name = "s"' 'type = "script"' \
+	'command = "date"' >"$HOME/routines/matins.toml"
+run_matins run -q -c "$HOME/routines/matins.toml" morning -o "$T/lost.txt"
+exit_is "a step that lost its result is ok" 0
+err_is "and its name is mailed, also with -q" \
+	"matins: morning: 2 ran, 0 skipped, 0 failed, 1 with refusals (backup): $T/lost.txt says what was refused or dropped, and how to allow it"
+file_like "where the report says what was dropped" "$T/lost.txt" \
+	'dropped with a private place: '
+mkdir "$HOME/kept"
+sed -i '/^args/a sandbox.write = ["~/kept"]' "$HOME/routines/matins.toml"
+run_matins run -q -c "$HOME/routines/matins.toml" morning -o "$T/kept.txt"
+err_is "with the grant the day is quiet" ""
+file_has "and the result is there" "$HOME/kept/a" x
+
 done_testing
