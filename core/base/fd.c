@@ -193,7 +193,12 @@ static void print_str(const void *arg, struct buf *out)
 
 struct fd_text fd_text_of(const struct str *s)
 {
-	return (struct fd_text){print_str, s};
+	return (struct fd_text){.print = print_str, .arg = s};
+}
+
+void fd_begin_sync(int fd)
+{
+	(void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
 }
 
 /* Write beside the place, then rename. */
@@ -236,6 +241,10 @@ int fd_add_text(const char *path, const struct fd_text *text, struct err *err)
 
 	if (put_file(path, text, 0600, false, &fd, err) < 0)
 		return -1;
+	if (text->beside) {
+		fd_begin_sync(fd);
+		text->beside(text->beside_arg);
+	}
 	if (fsync(fd) == 0)
 		return 0;
 	saved = errno;

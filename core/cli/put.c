@@ -145,7 +145,7 @@ int print_report(const struct report *r, struct print_options *o,
 	};
 	const bool is_json =
 		!strcmp(o->form, "json") || !strcmp(o->form, "data");
-	const struct fd_text text = {render, &printed};
+	const struct fd_text text = {.print = render, .arg = &printed};
 
 	/* a stream without a reader must not outlive SIGTERM */
 	loop_give_signals_back();

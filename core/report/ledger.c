@@ -427,7 +427,12 @@ static int store(const struct ledger *l, const char *file, uint64_t generation,
 {
 	unsigned char digest[SHA256_BYTES];
 	struct summed summed = {.text = report}, *arg = &summed;
-	const struct fd_text text = {print_summed, &arg};
+	const struct fd_text text = {
+		print_summed,
+		&arg,
+		report->beside,
+		report->beside_arg,
+	};
 
 	/* a report that is not kept is printed for its sum alone */
 	if (!keep_runs)

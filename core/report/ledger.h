@@ -98,7 +98,8 @@ void ledger_make_room(struct ledger *l, const char *file, uint64_t keep_runs);
  * When the report cannot be stored, `finished` is written all the same,
  * without a hash, and the error of the store is returned.
  *
- * report       JSON, as it will be read back; NULL: nothing is stored
+ * report       JSON, as it will be read back; NULL: nothing is stored. What is
+ *		to be done beside is not done where none is kept
  * keep_runs    reports kept of the file, this one included; 0 keeps none
  */
 int ledger_finish(struct ledger *l, uint64_t generation,

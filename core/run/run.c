@@ -271,11 +271,27 @@ static void print_json(const void *report, struct buf *out)
 	render_find("json")->print(report, &full, out);
 }
 
+/* Let go of programs and of what they need; results no longer do. */
+static void free_gate(void *arg)
+{
+	struct run *r = arg;
+
+	walk_leave_loop(r->walk);
+	pool_free(r->pool);
+	remotes_free(r->remotes);
+	credentials_free(r->credentials);
+	gate_free(r->gate);
+	r->pool = NULL;
+	r->remotes = NULL;
+	r->credentials = NULL;
+	r->gate = NULL;
+}
+
 static void finish_ledger(struct run *r)
 {
 	struct arena *arena = &r->result->arena;
 	const struct report *report = &r->result->report;
-	const struct fd_text text = {print_json, report};
+	const struct fd_text text = {print_json, report, free_gate, r};
 	struct err err = ERR_INIT;
 	struct ledger_end end = {
 		.which = which_of(r),
@@ -732,17 +748,12 @@ int run_routine(const struct run_options *o, struct run_result *ret,
 		/* programs that run need the loop and the gate to end */
 		run_result_release(ret);
 	}
-	/* loop and gate end here, and the results no longer need them */
-	walk_leave_loop(r.walk);
+	free_gate(&r);
 	jobs_release(&r.world.jobs);
 	fd_closep(&r.lock);
 	log_set_filter(NULL, NULL);
-	pool_free(r.pool);
-	remotes_free(r.remotes);
-	credentials_free(r.credentials);
 	eras_free(r.eras);
 	scrub_free(r.scrub);
-	gate_free(r.gate);
 	notices_close(r.notices, is_whole(o));
 	ledger_free(r.ledger);
 	if (r.has_loop)

@@ -151,6 +151,28 @@ TEST_IN(fixture, add_text, whole, for_the_user_alone)
 	assert_int_equal(err.sys, ENOENT);
 }
 
+static void note_size(void *arg)
+{
+	struct stat st;
+
+	*(off_t *)arg = stat("a", &st) == 0 ? st.st_size : -1;
+}
+
+TEST_IN(fixture, add_text, work_beside, is_done_when_the_file_is_there)
+{
+	const struct str content = STR("one");
+	struct fd_text text = fd_text_of(&content);
+	struct err err = ERR_INIT;
+	off_t size = 0;
+
+	text.beside = note_size;
+	text.beside_arg = &size;
+	assert_int_equal(fd_add_text("x/a", &text, &err), -1);
+	assert_int_equal(size, 0);
+	assert_int_equal(fd_add_text("a", &text, &err), 0);
+	assert_int_equal(size, 3);
+}
+
 TEST_IN(fixture, replace_file, no_folder, error_and_nothing_left)
 {
 	struct err err = ERR_INIT;

@@ -48,7 +48,7 @@ static void print_stored(const void *arg, struct buf *out)
 }
 
 static const struct str stored = {"{}\n", 3};
-static const struct fd_text report = {print_stored, &stored};
+static const struct fd_text report = {.print = print_stored, .arg = &stored};
 
 static void finish(struct ledger *l, uint64_t generation, bool success)
 {
