@@ -983,6 +983,8 @@ int gate_child_wait(struct gate_child *c, struct gate_verdict *ret)
 			return 1;
 		c->ended = true;
 		c->run.init.pid = 0;
+		if (c->gate)
+			c->gate->seen = (struct gate_seen){.cwd = NULL};
 		proxy_stop(&c->proxy);
 		denials_add_missed(&c->denials);
 		add_refused(c);
@@ -1093,7 +1095,6 @@ int gate_new(const struct gate_config *config, struct gate **ret_gate,
 	g->base = (struct grants)GRANTS_INIT(&g->arena);
 	g->base_fd = g->base_to = -1;
 	g->is_root = user_self() == 0;
-	limits_own(g->limits);
 	g->landlock_abi = landlock_abi();
 	if (grants_open_base(&g->base, BASE_SYSTEM, err) < 0) {
 		gate_free(g);

@@ -232,11 +232,14 @@ static int set_folders(struct config_file *file, const struct hop *last,
 	struct hop first = {.path = file->path, .dir = -1};
 	const char *folder;
 
-	split_path(&first, &file->arena);
-	if (set_folder(file, &first, &folder, &file->found, err) < 0)
+	if (set_folder(file, last, &file->config.dir, &file->config.path, err) <
+	    0)
 		return -1;
-	return set_folder(file, last, &file->config.dir, &file->config.path,
-			  err);
+	file->found = file->config.path;
+	if (strcmp(last->path, first.path) == 0)
+		return 0;
+	split_path(&first, &file->arena);
+	return set_folder(file, &first, &folder, &file->found, err);
 }
 
 /* 0, and *ret_fd stays -1 where a usual place has no file. */

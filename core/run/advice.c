@@ -450,7 +450,8 @@ static bool lacks_file(struct finder *f)
 /* The whole table at once: a refused program hides what it would need. */
 static void add_trace(struct finder *f)
 {
-	const struct gate_verdict *v = f->known->verdict;
+	const struct advice_known *k = f->known;
+	const struct gate_verdict *v = k->verdict;
 	size_t n_unreached = v ? v->unreached.n : 0;
 
 	if (f->has_unnamed && !f->pieces.n)
@@ -458,10 +459,16 @@ static void add_trace(struct finder *f)
 			  "the program says that it was refused a file, and "
 			  "does not name it",
 			  NULL, NULL);
-	if (f->known->trace && !f->is_final &&
+	if ((k->trace || k->trace_of) && !f->is_final &&
 	    (f->pieces.n > n_unreached || lacks_file(f)))
-		piece_add(&f->pieces, advice_trace(f->known->trace, f->arena),
-			  NULL, NULL);
+		piece_add(
+			&f->pieces,
+			advice_trace(k->trace ? k->trace
+					      : advice_about(k->config, "trace",
+							     k->trace_of,
+							     f->arena),
+				     f->arena),
+			NULL, NULL);
 }
 
 struct advice_list advice_find(const struct advice_known *known,

@@ -46,8 +46,9 @@ struct advice_known {
 	/* Both NULL: no file is advised. */
 	struct gate *gate;
 	const struct gate_request *request; /* as it was started */
-	/* "matins trace morning weather", for the last piece; or NULL */
-	const char *trace;
+	/* "matins trace morning weather", for the last piece; or NULL, and
+	   what it is a trace of: "morning weather", or NULL */
+	const char *trace, *trace_of;
 };
 
 struct advice {

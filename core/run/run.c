@@ -533,10 +533,12 @@ static unsigned jobs_that_fit(void)
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return 1;
-	limit.rlim_cur = limit.rlim_max;
-	if (setrlimit(RLIMIT_NOFILE, &limit) < 0 &&
-	    getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return 1;
+	if (limit.rlim_cur != limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		if (setrlimit(RLIMIT_NOFILE, &limit) < 0 &&
+		    getrlimit(RLIMIT_NOFILE, &limit) < 0)
+			return 1;
+	}
 	n = limit.rlim_cur > FDS_OWN ? limit.rlim_cur - FDS_OWN : 0;
 	n /= FDS_PER_CHILD;
 	if (n < 1)

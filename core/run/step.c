@@ -514,11 +514,8 @@ static void advise(struct step_run *s, struct str err_tail,
 		.scrub = s->scrub,
 		.gate = s->ctx->gate,
 		.request = &request,
-		.trace = advice_about(s->ctx->config, "trace",
-				      arena_printf(&s->arena, "%s %s",
-						   s->ctx->routine,
-						   s->result.name),
-				      &s->arena),
+		.trace_of = arena_printf(&s->arena, "%s %s", s->ctx->routine,
+					 s->result.name),
 	};
 	struct advice_list list = {.item = NULL};
 	/* those of its executions stay */

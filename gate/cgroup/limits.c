@@ -1,6 +1,7 @@
 #include "gate/cgroup/limits.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
@@ -27,19 +28,6 @@ static uint64_t data_limit(const struct policy *p,
 	return p->memory_bytes;
 }
 
-void limits_own(struct rlimit ret[N_LIMITS])
-{
-	static const __rlimit_resource_t resources[N_LIMITS] = {
-#define LIMIT(name, value) RLIMIT_##name,
-#include "gate/cgroup/limits.def"
-#undef LIMIT
-	};
-
-	for (size_t i = 0; i < N_LIMITS; i++)
-		if (getrlimit(resources[i], &ret[i]) < 0)
-			ret[i] = (struct rlimit){RLIM_INFINITY, RLIM_INFINITY};
-}
-
 void limits_build(const struct policy *p, const struct limits_context *c,
 		  struct limit ret[N_LIMITS])
 {
@@ -49,15 +37,7 @@ void limits_build(const struct policy *p, const struct limits_context *c,
 #undef LIMIT
 	};
 
-	for (size_t i = 0; i < N_LIMITS; i++) {
-		rlim_t max = c->own[i].rlim_max;
-
-		ret[i] = want[i];
-		if (ret[i].both.rlim_max > max)
-			ret[i].both.rlim_max = max;
-		if (ret[i].both.rlim_cur > max)
-			ret[i].both.rlim_cur = max;
-	}
+	memcpy(ret, want, sizeof(want));
 }
 
 /* The second number of "running/all" in /proc/loadavg. */

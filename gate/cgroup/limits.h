@@ -29,14 +29,11 @@ enum {
 };
 
 struct limits_context {
-	const struct rlimit *own; /* limits_own() */
-	uint64_t tasks;		  /* bound of processes and threads */
-	bool memory_counted;	  /* a control group bounds that of the tree */
+	uint64_t tasks;	     /* bound of processes and threads */
+	bool memory_counted; /* a control group bounds that of the tree */
 };
 
-/* Read the limits of the runner; one that the kernel does not know is none. */
-void limits_own(struct rlimit ret[N_LIMITS]);
-/* Fill all N_LIMITS; lowers only. */
+/* Fill all N_LIMITS; the child takes them where its own are not lower. */
 void limits_build(const struct policy *p, const struct limits_context *c,
 		  struct limit ret[N_LIMITS]);
 

@@ -513,6 +513,28 @@ static void reset_signals(struct launch *l)
 	known->are_known = true;
 }
 
+/* A limit that is lower stays: root could raise it, others must not try. */
+static void set_limits(struct launch *l)
+{
+	for (int i = 0; i < N_LIMITS; i++) {
+		const struct limit *want = &l->limits[i];
+		struct rlimit own = want->both;
+		long r = sys_call(SYS_prlimit64, 0, want->resource, &want->both,
+				  &own);
+
+		if (r == -EPERM)
+			r = sys_call(SYS_prlimit64, 0, want->resource, NULL,
+				     &own);
+		child_must(l, STAGE_LIMITS, r);
+		if (own.rlim_max >= want->both.rlim_max)
+			continue;
+		own.rlim_cur = own.rlim_max;
+		child_must(
+			l, STAGE_LIMITS,
+			sys_call(SYS_prlimit64, 0, want->resource, &own, NULL));
+	}
+}
+
 int child_main(void *arg)
 {
 	struct launch *l = arg;
@@ -525,10 +547,7 @@ int child_main(void *arg)
 	child_must(l, STAGE_SESSION, sys_call(SYS_setsid, 0));
 	reset_signals(l);
 	add_base_rules(l);
-	for (int i = 0; i < N_LIMITS; i++)
-		child_must(l, STAGE_LIMITS,
-			   sys_call(SYS_prlimit64, 0, l->limits[i].resource,
-				    &l->limits[i].both, NULL));
+	set_limits(l);
 	drop_privileges(l);
 	child_must(l, STAGE_CWD, sys_call(SYS_chdir, l->cwd));
 	if (l->fd[FD_RULESET] >= 0)

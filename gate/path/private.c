@@ -281,7 +281,8 @@ int private_open(struct private_dirs *p, struct err *err)
 
 void private_close(struct private_dirs *p)
 {
-	if (p->path)
+	/* as a rule those of all children are gone */
+	if (p->path && rmdir(p->path) < 0)
 		private_remove(p->path);
 	free(p->path);
 	p->path = NULL;

@@ -14,9 +14,8 @@ struct real_path {
 };
 
 /* Find or look up the first `n` bytes of an absolute path. */
-static const struct real_path *real_of(struct gate *g,
-				       const struct real_path **known,
-				       const char *path, size_t n)
+static const struct real_path *real_of(struct gate *g, const char *path,
+				       size_t n)
 {
 	const struct real_path *k;
 	struct real_path *r;
@@ -24,14 +23,14 @@ static const struct real_path *real_of(struct gate *g,
 	bool is_plain;
 	char byte;
 
-	for (k = *known; k; k = k->next)
+	for (k = g->real_paths; k; k = k->next)
 		if (strncmp(k->path, path, n) == 0 && !k->path[n])
 			return k;
 	r = ARENA_NEW(&g->arena, struct real_path);
 	r->path = r->real = arena_strndup(&g->arena, path, n);
 	slash = strrchr(r->path, '/');
 	if (slash) {
-		k = real_of(g, known, path, (size_t)(slash - r->path));
+		k = real_of(g, path, (size_t)(slash - r->path));
 		r->real = arena_printf(&g->arena, "%s%s", k->real, slash);
 		r->is_missing = k->is_missing;
 		is_plain = strcmp(slash, "/") != 0 &&
@@ -46,8 +45,8 @@ static const struct real_path *real_of(struct gate *g,
 			r->real = real ? real : r->real;
 		}
 	}
-	r->next = *known;
-	*known = r;
+	r->next = g->real_paths;
+	g->real_paths = r;
 	return r;
 }
 
@@ -57,14 +56,13 @@ static const struct real_path *real_of(struct gate *g,
  *
  * keep  keep the paths as they are named, too
  */
-static void resolve_list(struct gate *g, const struct real_path **known,
-			 struct strlist *list, bool keep)
+static void resolve_list(struct gate *g, struct strlist *list, bool keep)
 {
 	struct strlist all = {NULL, 0};
 
 	for (size_t i = 0; i < list->n; i++) {
 		const char *path = list->item[i];
-		const char *real = real_of(g, known, path, strlen(path))->real;
+		const char *real = real_of(g, path, strlen(path))->real;
 
 		if (keep)
 			list_add(&all, &g->arena, path);
@@ -74,23 +72,28 @@ static void resolve_list(struct gate *g, const struct real_path **known,
 	*list = all;
 }
 
+const char *own_paths_real(struct gate *g, const char *path)
+{
+	const struct real_path *r = real_of(g, path, strlen(path));
+
+	return r->is_missing ? NULL : r->real;
+}
+
 void own_paths_resolve(struct gate *g)
 {
-	const struct real_path *known = NULL;
-
-	resolve_list(g, &known, &g->config.hide, false);
-	resolve_list(g, &known, &g->config.written, false);
+	resolve_list(g, &g->config.hide, false);
+	resolve_list(g, &g->config.written, false);
+	g->real_paths = NULL;
 }
 
 static void resolve_unwritable(struct gate *g)
 {
-	const struct real_path *known = NULL;
-
 	if (g->own_is_resolved)
 		return;
 	g->own_is_resolved = true;
-	resolve_list(g, &known, &g->config.protect, true);
-	resolve_list(g, &known, &g->config.absent, true);
+	resolve_list(g, &g->config.protect, true);
+	resolve_list(g, &g->config.absent, true);
+	g->real_paths = NULL;
 }
 
 const struct strlist *own_paths_protect(struct gate *g)

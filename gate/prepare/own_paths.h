@@ -7,6 +7,11 @@
 
 #include "gate/prepare/state.h"
 
+/*
+ * Path without links, for what is looked up before own_paths_resolve(): many
+ * lie in one folder, which is looked up once. NULL: it leads nowhere.
+ */
+const char *own_paths_real(struct gate *gate, const char *path) MUST_USE;
 /* Resolve .hide and .written of the gate's configuration; once. */
 void own_paths_resolve(struct gate *gate);
 

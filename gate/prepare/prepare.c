@@ -494,7 +494,6 @@ static void prepare_limits(struct prepared *p)
 		: p->own_view && ns->pid_max ? LIMITS_OWN_PIDS
 					     : LIMITS_SHARED;
 	struct limits_context c = {
-		.own = p->gate->limits,
 		.tasks = limits_tasks(&p->policy, counted),
 		.memory_counted = p->group_has[CGROUP_MEMORY],
 	};

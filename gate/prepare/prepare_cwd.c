@@ -60,23 +60,36 @@ static void choose_counted(struct prepared *p)
 				  : LEFT_IN_FOLDER;
 }
 
+/* The folder without links; NULL where there is none. */
+static const char *real_folder(struct gate *g, const char *cwd)
+{
+	struct gate_seen *seen = &g->seen;
+	char real[PATH_MAX];
+
+	if (seen->cwd && strcmp(seen->cwd, cwd) == 0)
+		return seen->real;
+	if (!realpath(cwd, real))
+		return NULL;
+	seen->cwd = gate_keep_text(g, cwd);
+	seen->real = gate_keep_text(g, real);
+	return seen->real;
+}
+
 int prepare_cwd(struct prepared *p, struct err *err)
 {
 	const char *cwd = p->request->cwd;
-	char real[PATH_MAX];
-	bool is_there;
+	const char *real = cwd ? real_folder(p->gate, cwd) : NULL;
 
 	p->launch.cwd = p->home ? p->home : "/";
-	is_there = cwd && realpath(cwd, real) != NULL;
-	if (is_there && is_shown(p, real))
-		p->launch.cwd = arena_strdup(&p->arena, real);
+	if (real && is_shown(p, real))
+		p->launch.cwd = real;
 	else if (cwd && p->request->cwd_required)
 		return err_set(err, ERR_POLICY, "cwd %s: %s", cwd,
 			       access(cwd, F_OK) < 0
 				       ? "it does not exist"
 				       : "it is not granted; to start there "
 					 "add it to `read` (--read)");
-	if (is_there)
+	if (real)
 		note_hidden(p, real);
 	choose_counted(p);
 	return 0;

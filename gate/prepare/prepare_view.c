@@ -568,19 +568,46 @@ static bool may_use(const struct identity *id, const struct grant *g)
 	return may(id, &g->st, want);
 }
 
+static bool was_passed(const struct gate_seen *seen, const char *dir)
+{
+	for (size_t i = 0; i < seen->n_passed; i++)
+		if (strcmp(seen->passed[i], dir) == 0)
+			return true;
+	return false;
+}
+
+/* May the user pass the folder? One that is missing is nobody's wall. */
+static bool may_pass(struct gate *g, const struct identity *id, const char *dir)
+{
+	struct gate_seen *seen = &g->seen;
+	struct stat st;
+
+	if (seen->uid != id->uid || seen->gid != id->gid) {
+		seen->uid = id->uid;
+		seen->gid = id->gid;
+		seen->n_passed = 0;
+	}
+	if (was_passed(seen, dir) || stat(dir, &st) < 0)
+		return true;
+	if (!may(id, &st, 1))
+		return false;
+	if (seen->n_passed < SEEN_PASSED)
+		seen->passed[seen->n_passed++] = gate_keep_text(g, dir);
+	return true;
+}
+
 /* The topmost folder above a path that the user may not pass; NULL: none. In
    the arena. */
-static const char *find_wall(const struct identity *id, const char *path,
-			     struct arena *arena)
+static const char *find_wall(struct gate *g, const struct identity *id,
+			     const char *path, struct arena *arena)
 {
 	for (size_t i = 1; path[0] && path[i]; i++) {
 		const char *dir;
-		struct stat st;
 
 		if (path[i] != '/')
 			continue;
 		dir = arena_strndup(arena, path, i);
-		if (stat(dir, &st) == 0 && !may(id, &st, 1))
+		if (!may_pass(g, id, dir))
 			return dir;
 	}
 	return NULL;
@@ -703,9 +730,10 @@ static void choose_places(struct prepared *p)
 /* A folder above that the child may not pass is replaced by one that it may. */
 static void open_wall(struct prepared *p, const char *path)
 {
-	const char *wall = place_covers("/usr", path)
-				   ? NULL
-				   : find_wall(&p->id, path, &p->arena);
+	const char *wall =
+		place_covers("/usr", path)
+			? NULL
+			: find_wall(p->gate, &p->id, path, &p->arena);
 
 	for (size_t i = 0; wall && i < p->view.n_places; i++)
 		if (place_covers(p->view.places[i].path, wall))
@@ -818,7 +846,8 @@ static bool works_for(const struct prepared *p, const struct identity *id)
 		const struct grant *g = &p->grants.grant[i];
 		AUTO(arena_release) struct arena scratch = ARENA_INIT;
 
-		if (find_wall(id, g->path, &scratch) || !may_use(id, g))
+		if (find_wall(p->gate, id, g->path, &scratch) ||
+		    !may_use(id, g))
 			return false;
 	}
 	return true;

@@ -14,6 +14,7 @@
 #include "core/base/user.h"
 #include "gate/path/resolve.h"
 #include "gate/policy/allow.h"
+#include "gate/prepare/own_paths.h"
 #include "gate/prepare/prepared.h"
 
 const char *gate_keep_text(struct gate *g, const char *text)
@@ -297,7 +298,7 @@ static bool is_private_home(const struct gate *g, const char *path)
 static const char *real_home(struct gate *g, const char *home)
 {
 	const char *real =
-		home && home[0] == '/' ? resolve_links(home, &g->arena) : NULL;
+		home && home[0] == '/' ? own_paths_real(g, home) : NULL;
 	struct stat st;
 
 	if (!real || lstat(real, &st) < 0 || !S_ISDIR(st.st_mode) ||

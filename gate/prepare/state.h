@@ -15,7 +15,6 @@
 #include "core/base/arena.h"
 #include "gate/build/setup.h"
 #include "gate/cgroup/cgroup.h"
-#include "gate/cgroup/limits.h"
 #include "gate/child/ns.h"
 #include "gate/gate.h"
 #include "gate/path/private.h"
@@ -46,13 +45,27 @@ struct gate_idmap {
 	int fd; /* owned; -1: the kernel refused to make it */
 };
 
+/* Folders passed and not open to all that are kept. */
+#define SEEN_PASSED 32
+
+/*
+ * Folders as they were when a step was judged, so that its start, moments
+ * later, need not look again. A program may change them: kept until one ends.
+ * No right follows from them: the child goes through the folders itself.
+ */
+struct gate_seen {
+	const char *cwd, *real; /* asked for, and the same without links */
+	uid_t uid;		/* the user of .passed */
+	gid_t gid;
+	const char *passed[SEEN_PASSED]; /* folders that the user may pass */
+	size_t n_passed;
+};
+
 struct gate {
 	struct gate_config config;
 	struct arena arena;
 	int landlock_abi;
 	bool is_root;
-	/* Limits of the runner, which bound those of children. */
-	struct rlimit limits[N_LIMITS];
 	uint64_t spawned; /* programs started so far */
 	/* Files that every child may open, see gate_open_base(). With Landlock
 	   the first child waits for a message with all of them, which stays
@@ -83,6 +96,8 @@ struct gate {
 	struct identity nobody; /* default user of children, likewise */
 	struct private_dirs private_dirs;
 	struct cgroups cgroups;
+	struct gate_seen seen;
+	const struct real_path *real_paths; /* of own_paths_real() */
 	bool swept;		     /* folders of crashed runs are removed */
 	struct gate_child *children; /* not freed yet */
 	struct gate_child *starting; /* the one that is not waited for */

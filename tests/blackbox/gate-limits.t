@@ -90,10 +90,15 @@ promised ($isolate)" 125
 		--isolate "$isolate" --cpu 9 --explain -- sh
 	gate --isolate "$isolate" --files 16 -- sh -c 'ulimit -n'
 	out_is "$who: open files are limited ($isolate)" 16
+	# root could raise its own, which nobody else may
+	cap='ulimit -t 20' out_is_of "what is lower stays ($isolate)" 20 \
+		--isolate "$isolate" --cpu 50 -- sh -c 'ulimit -Ht'
+	cap='ulimit -t 20' out_is_of "what is not limited stays, too ($isolate)" \
+		20 --isolate "$isolate" -- sh -c 'ulimit -t'
 }
 
 # out_is_of NAME WANT ARGS...: with standard output and error in a pipe; of
-# --explain the line of the limits
+# --explain the line of the limits. $cap is run before, for limits of matins
 out_is_of() {
 	local name=$1 want=$2 as=() bin=$BIN got
 
@@ -102,7 +107,7 @@ out_is_of() {
 		as_user true
 		as=(as_user) bin=$T/.bin/matins
 	fi
-	got=$("${as[@]}" "$bin" exec "$@" 2>&1 | sed -n '/^[0-9u]*$/p
+	got=$(${cap-:} && "${as[@]}" "$bin" exec "$@" 2>&1 | sed -n '/^[0-9u]*$/p
 		s/^limits .* 9s of processor time of each, files/limits/p')
 	is "$who: $name" "$got" "$want"
 }
