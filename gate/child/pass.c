@@ -57,6 +57,8 @@ long pass_take(int sock, int ret_fd[PASS_MAX], int flags)
 	while (r == -EINTR);
 	if (r <= 0)
 		return r < 0 ? r : -EPIPE;
+	if (!msg.msg_controllen)
+		return 0;
 	if (msg.msg_flags & MSG_CTRUNC || control.head.cmsg_type != SCM_RIGHTS)
 		return -EMFILE;
 	for (; CMSG_LEN((n + 1) * sizeof(int)) <= control.head.cmsg_len; n++)

@@ -2,6 +2,7 @@
    again. */
 
 #include "tests/unit/test.h"
+#include <errno.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -11,6 +12,7 @@
 #include "core/base/attr.h"
 #include "core/base/kernel.h"
 #include "gate/child/launch.h"
+#include "gate/child/pass.h"
 
 static int many[TABLE_MANY];
 
@@ -145,6 +147,20 @@ TEST_IN(full_table, rows, many, are_sent)
 }
 
 /* No clone: nothing stays where it was put. */
+/* As of a start that only tries what the kernel lets it. */
+TEST(message, without_descriptors, has_none)
+{
+	int pair[2], fd[PASS_MAX];
+
+	assert_int_equal(
+		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	assert_int_equal(pass_send(pair[0], 0, NULL, 0, MSG_DONTWAIT), 1);
+	assert_int_equal(pass_take(pair[1], fd, 0), 0);
+	close(pair[0]);
+	assert_int_equal(pass_take(pair[1], fd, 0), -EPIPE);
+	close(pair[1]);
+}
+
 TEST_IN(full_table, many_rows, without_a_child, are_taken_away)
 {
 	struct start s;
