@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/base/arena.h"
 #include "core/base/jw.h"
 #include "core/config/keys.h"
 
@@ -74,7 +75,8 @@ static void write_key(struct jw *w, const struct key *k)
 static void write_keys(struct jw *w, enum key_section section)
 {
 	for (const struct key *k = NULL; (k = key_next(section, k));)
-		write_key(w, k);
+		if (k->type != KEY_TYPE) /* write_hints() has the words */
+			write_key(w, k);
 }
 
 static void write_foreign(struct jw *w, enum key_section section)
@@ -135,45 +137,57 @@ static void write_table(struct jw *w, enum key_section section)
 
 /* ---- steps ---- */
 
-static void write_kind(struct jw *w, const struct step_kind *kind)
+/* Keys that a step of any type may have: for an editor that completes them. */
+static void write_hints(struct jw *w)
 {
-	jw_object(w);
-	jw_kv_cstr(w, "title", kind->name);
-	jw_kv_cstr(w, "description", kind->help);
-	jw_kv_cstr(w, "type", "object");
-	jw_kv_raw(w, "required", STR("[\"name\",\"type\"]"));
-	jw_kv_object(w, "properties");
-	/* behind the key of all types, so that this one counts */
-	for (const struct key *k = NULL; (k = key_next(SECTION_step, k));)
-		if (k->type != KEY_TYPE)
-			write_key(w, k);
-	jw_kv_object(w, "type");
-	jw_kv_cstr(w, "const", kind->name);
-	jw_kv_cstr(w, "description", kind->help);
-	jw_end(w);
-	write_keys(w, kind->section);
-	jw_end(w);
-	jw_kv_bool(w, "additionalProperties", false);
-	jw_end(w);
-}
-
-/* Types of modulex are skipped, whatever their keys. */
-static void write_foreign_kinds(struct jw *w)
-{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct strlist known = {NULL, 0};
+	size_t n;
+	const struct step_kind *kinds = step_kinds(&n);
 	const char *name;
 
-	jw_object(w);
-	jw_kv_cstr(w, "title", "a step type of modulex");
-	jw_kv_cstr(w, "description", "skipped");
-	jw_kv_cstr(w, "type", "object");
-	jw_kv_raw(w, "required", STR("[\"name\",\"type\"]"));
-	jw_kv_object(w, "properties");
+	write_keys(w, SECTION_step);
+	for (size_t i = 0; i < n; i++)
+		for (const struct key *k = NULL;
+		     (k = key_next(kinds[i].section, k));) {
+			if (list_has(&known, k->name))
+				continue;
+			list_add(&known, &arena, k->name);
+			jw_kv_object(w, k->name);
+			jw_kv_cstr(w, "description", k->help);
+			jw_end(w);
+		}
 	jw_kv_object(w, "type");
+	jw_kv_cstr(w, "description", "step type");
 	jw_kv_array(w, "enum");
+	for (size_t i = 0; i < n; i++)
+		jw_cstr(w, kinds[i].name);
+	/* types of modulex are skipped, whatever their keys */
 	for (size_t i = 0; (name = step_kind_foreign(i)); i++)
 		jw_cstr(w, name);
 	jw_end(w);
 	jw_end(w);
+}
+
+/* If the step is of this type, it has these keys and no other. */
+static void write_kind(struct jw *w, const struct step_kind *kind)
+{
+	jw_object(w);
+	jw_kv_object(w, "if");
+	jw_kv_object(w, "properties");
+	jw_kv_object(w, "type");
+	jw_kv_cstr(w, "const", kind->name);
+	jw_end(w);
+	jw_end(w);
+	jw_end(w);
+	jw_kv_object(w, "then");
+	jw_kv_cstr(w, "description", kind->help);
+	jw_kv_object(w, "properties");
+	for (const struct key *k = NULL; (k = key_next(SECTION_step, k));)
+		jw_kv_bool(w, k->name, true);
+	write_keys(w, kind->section);
+	jw_end(w);
+	jw_kv_bool(w, "additionalProperties", false);
 	jw_end(w);
 	jw_end(w);
 }
@@ -184,10 +198,14 @@ static void write_step(struct jw *w)
 	const struct step_kind *kinds = step_kinds(&n);
 
 	jw_kv_cstr(w, "description", key_sections[SECTION_step].help);
-	jw_kv_array(w, "anyOf");
+	jw_kv_cstr(w, "type", "object");
+	jw_kv_raw(w, "required", STR("[\"name\",\"type\"]"));
+	jw_kv_object(w, "properties");
+	write_hints(w);
+	jw_end(w);
+	jw_kv_array(w, "allOf");
 	for (size_t i = 0; i < n; i++)
 		write_kind(w, &kinds[i]);
-	write_foreign_kinds(w);
 	jw_end(w);
 }
 
