@@ -24,8 +24,10 @@ int param_options_read(const struct args *args, struct arena *arena,
 		return 0;
 	r = strcmp(file, "-") == 0 ? fd_read_all(STDIN_FILENO, &text, err)
 				   : fd_read_file(file, &text, err);
-	if (r < 0)
+	if (r < 0) {
+		err->kind = ERR_USAGE;
 		return err_wrap(err, "--params");
+	}
 	if (!str_trim(buf_str(&text)).n)
 		return err_set(err, ERR_USAGE,
 			       "--params %s: empty; write a JSON object: "
