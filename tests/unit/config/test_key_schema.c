@@ -3,6 +3,7 @@
  * says, and of rows of data:
  *
  *	judge TOML	the violations; ~ is a newline
+ *	places TOML	where they are
  */
 #include "tests/unit/test.h"
 #include "tests/unit/values.h"
@@ -38,7 +39,7 @@ static struct schema *compile(void)
 }
 
 static void judge_value(const struct schema *s, const struct toml_value *v,
-			struct arena *arena, struct buf *out)
+			bool places_only, struct arena *arena, struct buf *out)
 {
 	AUTO(buf_release) struct buf json = BUF_INIT(BUF_UNBOUNDED);
 	struct schema_result found = {.n = 0};
@@ -49,11 +50,14 @@ static void judge_value(const struct schema *s, const struct toml_value *v,
 		    0);
 	for (size_t i = 0; i < found.n; i++) {
 		buf_adds(out, i ? "; " : "");
-		schema_violation_print(&found.item[i], out);
+		if (places_only)
+			buf_add_str(out, found.item[i].instance);
+		else
+			schema_violation_print(&found.item[i], out);
 	}
 }
 
-static int judge(struct value_row *r)
+static int judge_row(struct value_row *r, bool places_only)
 {
 	AUTO(schema_freep) struct schema *s = compile();
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
@@ -63,8 +67,18 @@ static int judge(struct value_row *r)
 		buf_addc(&text, *c == '~' ? '\n' : *c);
 	if (toml_parse(&r->arena, buf_str(&text), &root, &r->err) < 0)
 		return -1;
-	judge_value(s, &root, &r->arena, &r->out);
+	judge_value(s, &root, places_only, &r->arena, &r->out);
 	return 0;
+}
+
+static int judge(struct value_row *r)
+{
+	return judge_row(r, false);
+}
+
+static int places(struct value_row *r)
+{
+	return judge_row(r, true);
 }
 
 /* What the loader takes without a word is valid. */
@@ -84,7 +98,7 @@ static bool is_same_verdict(const struct schema *s, const char *path)
 	is_right = routine_load(&root, false, false, &arena, &config,
 				&findings) == 0;
 	findings_release(&findings);
-	judge_value(s, &root, &arena, &found);
+	judge_value(s, &root, false, &arena, &found);
 	if (is_right && found.n)
 		fail_msg("%s: %s", path, buf_cstr(&found));
 	return is_right;
@@ -107,6 +121,7 @@ TEST(schema, files_that_load, are_valid)
 	assert_true(n > 30);
 }
 
-static const struct value_reader READERS[] = {{"judge", judge}};
+static const struct value_reader READERS[] = {{"judge", judge},
+					      {"places", places}};
 
 TEST_VALUES(READERS, "tests/unit/config/values/key_schema.transcript");

@@ -59,13 +59,13 @@ TEST(all, rows, are_complete)
 TEST(step_kinds, alias, has_canonical_name)
 {
 	size_t n;
-	const struct step_kind *kinds = step_kinds(&n);
+	const struct step_kind *kinds = step_kinds(&n), *alias = kinds;
 
-	assert_int_equal(n, 4);
+	while (strcmp(alias->name, "mcp-query") != 0)
+		assert_true(++alias < kinds + n);
 	assert_string_equal(kinds[0].name, kinds[0].canonical);
-	assert_string_equal(kinds[3].name, "mcp-query");
-	assert_string_equal(kinds[3].canonical, "mcp-client");
-	assert_non_null(find(kinds[3].section, "arguments"));
+	assert_string_equal(alias->canonical, "mcp-client");
+	assert_non_null(find(alias->section, "arguments"));
 	assert_null(find(kinds[0].section, "arguments"));
 }
 
