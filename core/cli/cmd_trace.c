@@ -32,6 +32,7 @@
 #include "core/config/edit.h"
 #include "core/config/keys.h"
 #include "core/config/paths.h"
+#include "core/report/render.h"
 #include "core/run/advice_command.h"
 #include "core/run/run.h"
 #include "core/secret/scrub.h"
@@ -70,6 +71,8 @@ struct row_walk {
 	struct arena arena;
 	struct inputs_given given;
 	struct strlist said; /* notes that one trace has for all */
+	bool is_named;	     /* the steps are those of the command line */
+	struct report done;  /* results, for references of later steps */
 	struct strlist step[OUTCOMES];
 };
 
@@ -97,8 +100,8 @@ struct trace {
 	const char *left_out; /* a need that no trace grants, and why */
 	struct outfile file;  /* of -o; its path is NULL without */
 	struct err why;
-	struct gate_request
-		request; /* request of a step, under the plain policy */
+	const char *tool; /* of the step; NULL without */
+	bool has_refs;	  /* it needs results of others */
 };
 
 /* ---- the table: TOML to paste, or JSON ---- */
@@ -644,10 +647,11 @@ static int apply_write(struct trace *t, struct err *err)
 	buf_addf(&diff, "--- %s\n+++ %s\n", t->config->path, t->config->path);
 	edit_diff(buf_str(&old), buf_str(&text), &diff);
 	log_note("trace: wrote %s; to run the step: %s%s%s%s", t->config->path,
-		 advice_about(
-			 &t->config->config, "step",
-			 arena_printf(&t->arena, "%s %s", t->routine, t->step),
-			 &t->arena),
+		 advice_about(&t->config->config, t->has_refs ? "run" : "step",
+			      t->has_refs ? t->routine
+					  : arena_printf(&t->arena, "%s %s",
+							 t->routine, t->step),
+			      &t->arena),
 		 t->went_well ? ""
 			      : "; the traced run failed, so rows may be "
 				"missing: trace again when it works",
@@ -817,6 +821,29 @@ static int trace_program(struct trace *t, struct err *err)
 
 /* ---- ROUTINE STEP ---- */
 
+/* A step behind all others: one that is named runs in any case. */
+static int begin_after(struct trace *t, struct plan_step *p, struct err *err)
+{
+	const char *after = p->step->after;
+	struct step *always = ARENA_NEW(&t->arena, struct step);
+	bool has_failed = t->walk && t->walk->step[FAILED].n;
+
+	if (t->walk && !t->walk->is_named && strcmp(after, "always") != 0 &&
+	    (strcmp(after, "failure") == 0) != has_failed)
+		return err_set(err, ERR_USAGE,
+			       "step %s would be skipped: after = \"%s\", and "
+			       "%s step failed; it runs for %s",
+			       t->step, after, has_failed ? "a" : "no",
+			       advice_about(&t->config->config, "trace",
+					    arena_printf(&t->arena, "%s %s",
+							 t->routine, t->step),
+					    &t->arena));
+	*always = *p->step;
+	always->after = "always";
+	p->step = always;
+	return 0;
+}
+
 static int begin_step(void *arg, struct gate *gate, struct plan_step *step,
 		      struct err *err)
 {
@@ -826,6 +853,8 @@ static int begin_step(void *arg, struct gate *gate, struct plan_step *step,
 	if (step->reason != REASON_NONE)
 		return err_set(err, ERR_USAGE, "step %s would be skipped: %.*s",
 			       step->step->name, STR_ARG(step->error));
+	if (step->step->after && begin_after(t, step, err) < 0)
+		return -1;
 	if (!step->request.program)
 		return err_set(err, ERR_USAGE,
 			       "%s is a remote server: there is no program to "
@@ -837,15 +866,23 @@ static int begin_step(void *arg, struct gate *gate, struct plan_step *step,
 	if (!args_has(t->args, "apply"))
 		drop_grants(t);
 	t->plain.record_exec = false;
-	t->request = step->request;
-	t->request.policy = &t->plain;
 	if (open_policy(t, gate, step->request.cwd, err) < 0)
 		return -1;
 	t->outcome = FAILED;
-	log_note("trace: step %s really runs and calls its tool", t->step);
+	t->tool = step->step->tool;
+	t->has_refs = step->flow->is_late || step->flow->has_late_args;
 	step->policy = t->traced;
 	step->request.record = RECORD_ALL;
 	return 0;
+}
+
+/* It is its turn, and it has the values of its references. */
+static void say_begin(void *arg, const char *step)
+{
+	const struct trace *t = arg;
+
+	log_note("trace: step %s really runs%s", step,
+		 t->tool ? " and calls its tool" : "");
 }
 
 /* Say where the table belongs: steps without one share that of a server. */
@@ -875,11 +912,14 @@ static void step_ended(void *arg, struct gate *gate,
 		       const struct scrub *scrub)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct gate_request request = step->request;
 	struct trace *t = arg;
 	size_t hits;
 
+	request.policy = &t->plain;
+	request.record = 0;
 	t->has_needs =
-		find_needs(t, gate, &t->request, v, went_well, &t->why) == 0;
+		find_needs(t, gate, &request, v, went_well, &t->why) == 0;
 	t->has_failed = !t->has_needs;
 	if (!t->has_needs)
 		return;
@@ -920,6 +960,46 @@ static void say_failure(const struct trace *t, const struct report_step *s)
 		    lines.n ? ": " : "", buf_cstr(&lines));
 }
 
+/* Keep a result: steps behind it may refer to it. */
+static void hand_on(struct row_walk *w, const struct report *report)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	const struct render_options full = {.view = VIEW_FULL};
+	struct report one, *all = &w->done;
+
+	render_find("json")->print(report, &full, &text);
+	if (report_load(arena_str(&w->arena, buf_str(&text)), &w->arena, &one,
+			ERR_IGNORED) < 0 ||
+	    !one.n_steps)
+		return;
+	all->steps = arena_grow(&w->arena, all->steps, all->n_steps,
+				sizeof(*all->steps));
+	all->steps[all->n_steps++] = one.steps[0];
+}
+
+/* Nothing ran: a condition does not hold, or a value is not there. */
+static int not_started(struct trace *t, const struct run_result *result,
+		       struct err *err)
+{
+	const struct report_step *s = result->report.steps;
+	bool is_due = !result->report.n_steps || s->state != STATE_SKIPPED;
+
+	t->outcome =
+		result->exit_status > 128 || is_due ? NOT_TRACED : LEFT_OUT;
+	if (!is_due)
+		return err_set(err, ERR_USAGE, "step %s would be skipped: %.*s",
+			       t->step, STR_ARG(s->error));
+	if (!result->report.n_steps || s->reason != REASON_REFERENCE || t->walk)
+		return err_set(err, ERR_SYS, "%s was not started", t->step);
+	return err_set(err, ERR_SYS,
+		       "%s was not started: it needs the result of another "
+		       "step, from the last run or from a trace of all of "
+		       "them: %s",
+		       t->step,
+		       advice_about(&t->config->config, "trace", t->routine,
+				    &t->arena));
+}
+
 static int run_step(struct trace *t, const struct config_file *file,
 		    struct err *err)
 {
@@ -933,6 +1013,8 @@ static int run_step(struct trace *t, const struct config_file *file,
 		.only_step = t->step,
 		.given = *t->given,
 		.tracer = &tracer,
+		.earlier = t->walk ? &t->walk->done : NULL,
+		.observer = {.begun = say_begin, .arg = t},
 		/* advice is of a run, and the trace shows more */
 		.shows_advice = true,
 	};
@@ -945,17 +1027,18 @@ static int run_step(struct trace *t, const struct config_file *file,
 	    run_routine(&o, &result, err) < 0)
 		return -1;
 	status = result.exit_status;
-	if (result.report.n_steps && result.report.steps[0].error.n)
+	if (result.report.n_steps && result.report.steps[0].error.n &&
+	    result.report.steps[0].state != STATE_SKIPPED)
 		say_failure(t, &result.report.steps[0]);
-	run_result_release(&result);
-	if (t->has_failed) {
+	if (t->walk)
+		hand_on(t->walk, &result.report);
+	if (t->has_failed)
 		*err = t->why;
+	else if (!t->has_needs)
+		r = not_started(t, &result, err);
+	run_result_release(&result);
+	if (t->has_failed || r < 0)
 		return -1;
-	}
-	if (!t->has_needs) {
-		t->outcome = status > 128 ? NOT_TRACED : LEFT_OUT;
-		return err_set(err, ERR_SYS, "%s was not started", t->step);
-	}
 	t->outcome = status > 128 ? NOT_TRACED : status ? FAILED : COMPLETE;
 	if (!t->applied.path)
 		r = put_table(t, &t->table, err);
@@ -1060,6 +1143,7 @@ static int list_steps(const struct args *args, struct row_walk *w,
 	*ret = (struct strlist){NULL, 0};
 	for (size_t i = 1; i < args->n_positional; i++)
 		list_add_new(ret, &w->arena, args->positional[i]);
+	w->is_named = ret->n;
 	if (ret->n == 1)
 		return 0;
 	if (open_config(args, options, &file, err) < 0 ||
@@ -1088,10 +1172,8 @@ static int list_steps(const struct args *args, struct row_walk *w,
 static void say_walk(struct row_walk *w, const char *routine, bool is_applied)
 {
 	static const char *const words[] = {
-		[CHANGED] = "changed",
-		[COMPLETE] = "complete",
-		[FAILED] = "failed",
-		[LEFT_OUT] = "without a program to trace",
+		[CHANGED] = "changed",	     [COMPLETE] = "complete",
+		[FAILED] = "failed",	     [LEFT_OUT] = "left out",
 		[NOT_TRACED] = "not traced",
 	};
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);

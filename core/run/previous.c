@@ -30,7 +30,7 @@ static const struct report *load(struct ledger *l, const struct ledger_run *run,
 
 const struct report *previous_find(struct ledger *l,
 				   const struct ledger_routine *which,
-				   struct arena *arena)
+				   bool must_be_ok, struct arena *arena)
 {
 	struct ledger_run *runs;
 	size_t n;
@@ -40,7 +40,7 @@ const struct report *previous_find(struct ledger *l,
 	while (n-- > 0)
 		if (ledger_run_is(&runs[n], which->name, which->file) &&
 		    runs[n].whole && runs[n].state == RUN_FINISHED &&
-		    runs[n].success)
+		    (runs[n].success || !must_be_ok))
 			return load(l, &runs[n], arena);
 	return NULL;
 }

@@ -1,5 +1,6 @@
 /*
- * The last whole run of a routine that was ok, for $previous.
+ * The last whole run of a routine: for $previous, and for references of a step
+ * that is traced alone.
  */
 #ifndef CORE_RUN_PREVIOUS_H
 #define CORE_RUN_PREVIOUS_H
@@ -11,12 +12,14 @@
 /*
  * Find its report; a report that was changed since then does not count.
  *
- * which    the routine and its file
+ * which       the routine and its file
+ * must_be_ok  false: a run with failures counts, too
  * returns  in `arena`; NULL: there is none, or it is not kept any more
  */
 const struct report *previous_find(struct ledger *l,
 				   const struct ledger_routine *which,
-				   struct arena *arena) MUST_USE;
+				   bool must_be_ok, struct arena *arena)
+	MUST_USE;
 
 /* The result of a step; NULL: there is no report, or no such step in it. */
 const struct report_step *previous_step(const struct report *r, struct str name)

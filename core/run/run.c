@@ -22,6 +22,7 @@
 #include "core/report/render.h"
 #include "core/run/credentials.h"
 #include "core/run/foreach.h"
+#include "core/run/previous.h"
 #include "core/run/remotes.h"
 
 /* Descriptors of one child: three pipes, pidfd, listener (contract: 5). */
@@ -589,6 +590,7 @@ static void open_world(struct run *r)
 {
 	const struct run_options *o = r->o;
 	struct walk_world *w = &r->world;
+	struct ledger_routine which;
 
 	w->ctx = (struct step_context){
 		.config = &o->file->config,
@@ -611,6 +613,13 @@ static void open_world(struct run *r)
 	w->ledger = r->ledger;
 	w->generation = r->result->report.generation;
 	w->begin_wall_ns = r->begin_wall_ns;
+	if (!o->tracer)
+		return;
+	which = which_of(r);
+	which.name = r->walk->plan.routine->name;
+	w->earlier[0] = o->earlier;
+	w->earlier[1] =
+		previous_find(r->ledger, &which, false, &r->result->arena);
 }
 
 static int prepare(struct run *r, struct err *err)

@@ -60,6 +60,9 @@ struct run_options {
 	unsigned jobs;	   /* side by side; 0 = as many as descriptors allow */
 	struct run_observer observer;
 	const struct run_tracer *tracer; /* NULL = none; of `trace` */
+	/* Of a trace: results for references to other steps, beside those of
+	   the last run; NULL: none. */
+	const struct report *earlier;
 };
 
 struct run_result {

@@ -243,7 +243,8 @@ static int step_json(const struct values *v, const struct ref *ref,
 			       ref->root == REF_PREVIOUS
 				       ? "%.*s: there is no earlier run of "
 					 "the whole routine that was ok"
-				       : "%.*s has no result",
+				       : "%.*s has no result; run that step as "
+					 "well",
 			       STR_ARG(ref->head));
 	return values_of_result(s, ref, arena, ret, err);
 }

@@ -70,14 +70,24 @@ static const struct report_step *find_previous(struct walk *w, struct str name)
 	};
 
 	if (!w->has_previous)
-		w->previous = previous_find(w->world->ledger, &which, w->arena);
+		w->previous =
+			previous_find(w->world->ledger, &which, true, w->arena);
 	w->has_previous = true;
 	return previous_step(w->previous, name);
+}
+
+static const struct report_step *find_ok(const struct report *r,
+					 struct str name)
+{
+	const struct report_step *s = previous_step(r, name);
+
+	return s && s->state == STATE_OK ? s : NULL;
 }
 
 static const struct report_step *find_result(void *arg, enum ref_root root,
 					     struct str name)
 {
+	const struct report_step *earlier = NULL;
 	struct walk *w = arg;
 
 	if (root == REF_PREVIOUS)
@@ -85,7 +95,9 @@ static const struct report_step *find_result(void *arg, enum ref_root root,
 	for (size_t i = 0; i < w->plan.n_steps; i++)
 		if (str_is(name, w->plan.steps[i].step->name))
 			return result_of(w, i);
-	return NULL;
+	for (size_t i = 0; i < ARRAY_LEN(w->world->earlier) && !earlier; i++)
+		earlier = find_ok(w->world->earlier[i], name);
+	return earlier;
 }
 
 /* The object behind $run; date and time are the person's. */

@@ -28,6 +28,9 @@ struct walk_world {
 	struct jobs jobs;
 	struct credentials *credentials;
 	struct ledger *ledger; /* for $previous; NULL: there is none */
+	/* With results of steps that no plan has, the first one first; NULL:
+	   none. */
+	const struct report *earlier[2];
 	uint64_t generation;
 	int64_t begin_wall_ns; /* of the run */
 };

@@ -401,7 +401,7 @@ is "without --apply the file stays" "$(cat all.toml)" "$(cat all.old)"
 run_matins trace -c all.toml all --apply
 exit_is "all steps, --apply: the status of the first that failed" 2
 err_like "one summary, which names what is left" \
-	'trace: all: 2 changed, 1 complete, 1 failed \(bad\), 2 without a program to trace \(missing, far\)$'
+	'trace: all: 2 changed, 1 complete, 1 failed \(bad\), 2 left out \(missing, far\)$'
 err_like "why a step is left out" 'far is a remote server'
 is "what all steps have in common is said once" \
 	"$(grep -c 'it may read and run everything' "$err")" 1
@@ -411,6 +411,49 @@ is "each step has its rows, a failed one as well" \
 run_matins run -c all.toml all --only first,last
 exit_is "and the steps run" 0
 is "with their work done" "$(cat out/copy)" "call the dentist"
+# ---- steps with the result of another ----
+
+printf '%s\n' '[[routines.chain.steps]]' 'name = "list"' 'type = "script"' \
+	'command = "echo"' "args = [\"$PWD/notes/a.md\"]" \
+	'[[routines.chain.steps]]' 'name = "show"' 'type = "script"' \
+	'command = "cat"' 'args = ["--", "$steps.list.output"]' \
+	'[[routines.chain.steps]]' 'name = "say"' 'type = "script"' \
+	'command = "echo"' 'args = ["<{{steps.show.output}}>"]' \
+	'[[routines.chain.steps]]' 'name = "alarm"' 'type = "script"' \
+	'command = "echo"' 'args = ["{{steps.show.error}}"]' 'after = "failure"' \
+	>chain.toml
+cp chain.toml chain.old
+run_matins trace -c chain.toml chain show
+exit_is "a step with the result of another, before any run" 1
+err_like "says how to trace it" \
+	'show was not started: it needs .*: matins trace -c [^ ]*chain.toml chain$'
+err_unlike "and is not said to run" 'really runs'
+run_matins run -c chain.toml chain
+exit_is "a file out of a result is not granted" 2
+out_like "its report names the trace" 'matins trace -c [^ ]*chain.toml chain show$'
+run_matins trace -c chain.toml chain show
+exit_is "which takes the result of the last run" 0
+out_like "and finds the file" "^	\"$PWD/notes/a.md\", # cat"
+run_matins trace -c chain.toml chain alarm
+exit_is "a step behind a failure is traced where it is named" 0
+mkdir -p "$T/chain/2"
+XDG_STATE_HOME=$T/chain run_matins trace -c chain.toml chain --apply
+exit_is "a trace of all steps hands results on" 0
+err_like "and leaves out what a run would skip" \
+	'trace: chain: 1 changed, 2 complete, 1 left out \(alarm\)$'
+err_like "with the reason and a way" \
+	'alarm would be skipped: after = "failure", and no step failed; it runs for matins trace .* chain alarm$'
+err_unlike "no tool is called by a script" 'really runs and'
+err_like "the step alone cannot run, the routine can" \
+	'to run the step: matins run -c [^ ]*chain.toml chain$'
+run_matins run -c chain.toml chain --json
+json_is "then the routine runs" step_results[2].output "<call the dentist>"
+cp chain.old chain.toml
+sed -i 's,output"\],json.no"],' chain.toml
+XDG_STATE_HOME=$T/chain/2 run_matins trace -c chain.toml chain --apply
+isnt "a value that is not there: the status is no success" "$status" 0
+err_like "and the steps are named" '1 complete, 1 left out .*, 2 not traced \(show, say\)$'
+
 run_matins trace -c all.toml all first plain --apply
 exit_is "some steps: all well" 0
 err_like "some steps: a second trace changes nothing" 'trace: all: 2 complete$'
