@@ -38,9 +38,9 @@ struct may_run {
 	const char *path;
 };
 
-/* Starts that callers have not heard of: the one that is on its way, and the
-   one before. */
-#define UNHEARD_MAX 2
+/* Starts that callers have not heard of: those that are under way, and the one
+   before. */
+#define UNHEARD_MAX (GATE_STARTING + 1)
 
 /* A start that is not over, and all that its child still reads. */
 struct starting {
@@ -563,6 +563,16 @@ static void free_starting(struct starting *s)
 	free(s);
 }
 
+static void forget_starting(struct gate *g, const struct gate_child *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < g->n_starting; i++)
+		if (g->starting[i] != c)
+			g->starting[n++] = g->starting[i];
+	g->n_starting = n;
+}
+
 /* What was not waited for is waited for now. */
 static void settle(struct gate_child *c)
 {
@@ -573,7 +583,7 @@ static void settle(struct gate_child *c)
 	if (!s)
 		return;
 	c->starting = NULL;
-	c->gate->starting = NULL;
+	forget_starting(c->gate, c);
 	r = launch_wait(&s->launching, &err);
 	c->run = s->launching.run;
 	if (r == 0) {
@@ -632,15 +642,25 @@ static int hand_over(struct gate_child *c, struct err *err)
 	return r;
 }
 
+/*
+ * May the start begin while so many others are under way? One that maps ids
+ * has our memory dumpable until it is over.
+ */
+static bool may_overlap(const struct prepared *p, size_t n)
+{
+	return n < GATE_STARTING && !p->gate->ns.as_user && may_follow(p);
+}
+
 /* Start what is prepared; wait for it where that is due. */
 static int start_child(struct starting *s, struct gate_child *c,
 		       struct err *err)
 {
 	struct prepared *p = &s->prepared;
+	struct gate *g = p->gate;
 
-	/* one at a time; it had all the time that preparing this one took */
-	if (p->gate->starting)
-		settle(p->gate->starting);
+	/* the first had all the time that preparing this one took */
+	while (g->n_starting && !may_overlap(p, g->n_starting))
+		settle(g->starting[0]);
 	if (start(s, c, err) < 0)
 		return -1;
 	if (may_follow(p)) {
@@ -648,8 +668,8 @@ static int start_child(struct starting *s, struct gate_child *c,
 		c->start_sock = s->launching.sock;
 		fill_child(c, p);
 		c->starting = s;
-		c->gate->starting = c;
-		c->gate->n_unheard++;
+		g->starting[g->n_starting++] = c;
+		g->n_unheard++;
 		return 0;
 	}
 	if (launch_wait(&s->launching, err) < 0) {

@@ -295,14 +295,20 @@ static int work_beside(struct launch *l, struct err *err)
 	return r;
 }
 
-/* The launch is over, and nothing of it is used any more. */
+/* Was our memory dumpable before the first start? */
+static int was_dumpable = -1;
+
+/* The launch is over, and nothing of it is used any more, but the stack where
+   a killed program may wait in the kernel. */
 static void settle(struct launching *g)
 {
 	receive_messages(g->sock, g->l->asks_sockets, &g->run);
 	table_end(g->l, &g->table);
+	if (!g->is_late)
+		process_give_exec_stack(g->l->program_stack);
 	/* a change of identity in the shared memory has cleared it; leak
 	   checkers need it */
-	prctl(PR_SET_DUMPABLE, g->l->keep_dumpable && g->was_dumpable);
+	prctl(PR_SET_DUMPABLE, g->l->keep_dumpable && was_dumpable);
 }
 
 static int begin(struct launching *g, uint64_t clone_flags, struct err *err)
@@ -312,7 +318,7 @@ static int begin(struct launching *g, uint64_t clone_flags, struct err *err)
 	/* As an ordinary user the child maps its own ids through /proc, which
 	   belongs to root while the memory that it shares with us is not
 	   dumpable. */
-	if (l->uid_map && !g->was_dumpable)
+	if (l->uid_map && !was_dumpable)
 		prctl(PR_SET_DUMPABLE, 1);
 	if (table_share(l, g->sock, &g->table))
 		clone_flags |= CLONE_FILES;
@@ -341,11 +347,12 @@ int launch_begin(struct launch *l, uint64_t clone_flags, struct launching *ret,
 	struct launching g = {
 		.l = l,
 		.run = LAUNCHED_INIT,
-		.was_dumpable = prctl(PR_GET_DUMPABLE),
 		.sock = -1,
 	};
 
 	process_reap();
+	if (was_dumpable < 0)
+		was_dumpable = prctl(PR_GET_DUMPABLE);
 #ifdef MATINS_ASAN
 	l->keep_dumpable = true;
 #endif
@@ -354,11 +361,15 @@ int launch_begin(struct launch *l, uint64_t clone_flags, struct launching *ret,
 	l->setup_step = -1;
 	l->started = 0;
 	l->leave = l->before_exec ? LEAVE_WAIT : LEAVE_GO;
-	l->program_stack = process_exec_stack();
-	if (!l->program_stack)
-		return err_sys(err, errno, "stack of the child");
 	if (open_sockets(l, &g.sock, err) < 0)
 		return -1;
+	l->program_stack = process_exec_stack();
+	if (!l->program_stack) {
+		(void)!err_sys(err, errno, "stack of the child");
+		fd_closep(&g.sock);
+		fd_closep(&l->fd[FD_SOCK]);
+		return -1;
+	}
 	if (begin(&g, clone_flags, err) < 0) {
 		settle(&g);
 		launching_release(&g);

@@ -40,13 +40,12 @@ struct launching {
 	struct launched run;
 	int sock; /* hung up when the start is over; owned */
 	struct table table;
-	int was_dumpable;
 	bool is_late; /* its end cannot be waited for */
 };
 
 /*
- * Begin a start. One is waited for before the next begins:
- * programs have one stack until exec.
+ * Begin a start. Another one may be under way, unless either has .uid_map: our
+ * memory is dumpable until such a start is over.
  *
  * errors  as launch_start(); nothing of it is left then
  */

@@ -57,11 +57,12 @@ static void *stack_top(void *stack)
 
 void *process_exec_stack(void)
 {
-	static void *stack;
+	return stack_top(take_stack());
+}
 
-	if (!stack)
-		stack = take_stack();
-	return stack_top(stack);
+void process_give_exec_stack(void *top)
+{
+	give_stack((char *)top - STACK_BYTES);
 }
 
 /* Close and give back what belongs to a process that is reaped, or never was.

@@ -33,10 +33,11 @@ struct process {
 	}
 
 /*
- * Upper end of the one stack that programs have until exec, while we wait.
- * Mapped once; NULL and errno when that fails.
+ * Upper end of a stack that a program has until exec, to be given back when
+ * nothing runs on it any more; NULL and errno when none can be mapped.
  */
 void *process_exec_stack(void) MUST_USE;
+void process_give_exec_stack(void *top);
 
 /*
  * Start a process that shares our memory, with a stack of its own and all

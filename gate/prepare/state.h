@@ -38,6 +38,9 @@ struct identity {
 /* Private places: /tmp, /var/tmp, /dev/shm, HOME. */
 #define GATE_PLACES 4
 
+/* Starts that are under way at once. */
+#define GATE_STARTING 3
+
 /* A user namespace that gives the files of one owner to another user. */
 struct gate_idmap {
 	uid_t uid, to_uid;
@@ -100,11 +103,13 @@ struct gate {
 	const struct real_path *real_paths; /* of own_paths_real() */
 	bool swept;		     /* folders of crashed runs are removed */
 	struct gate_child *children; /* not freed yet */
-	struct gate_child *starting; /* the one that is not waited for */
-	unsigned n_unheard;	     /* gate_child_started() is to come */
-	bool has_started[2];	     /* the last without a view, with one */
-	struct strlist texts;	     /* of gate_keep_text() */
-	struct gate_facts *facts;    /* of gate_keep_facts() */
+	/* Those that are not waited for, in their order. */
+	struct gate_child *starting[GATE_STARTING];
+	size_t n_starting;
+	unsigned n_unheard;	  /* gate_child_started() is to come */
+	bool has_started[2];	  /* the last without a view, with one */
+	struct strlist texts;	  /* of gate_keep_text() */
+	struct gate_facts *facts; /* of gate_keep_facts() */
 	const struct gate_fact *own_facts; /* of gate_protections(), or NULL */
 	enum { GATE_HANG_UNKNOWN, GATE_HANG_NEVER, GATE_HANG_MAY } hang;
 	bool view_failed; /* in the last start; the kept trial may be wrong */

@@ -120,6 +120,7 @@ broken_step() {
 		command = "./broken"
 		tool = "t"
 		parallel = true
+		${2-}
 	END
 }
 for isolate in auto off; do
@@ -149,6 +150,22 @@ for isolate in auto off; do
 		step_results[2].reason transport \
 		step_results[1].error "$error" step_results[2].error "$error"
 	nothing_left "$isolate, not executed: no process is left" "$T/"
+	# more of them than starts that are under way at once
+	{
+		printf '[sandbox]\nisolate = "%s"\n' "$isolate"
+		peer_step g1 good 'tool = "t"' 'parallel = true'
+		for i in 1 2 3 4 5 6; do
+			broken_step "b$i" "env = { OWN = \"$i\" }"
+		done
+		peer_step last good 'tool = "t"' 'env = { OWN = "7" }'
+	} >r.toml
+	run_matins run -c r.toml r --json
+	json_is "$isolate, six not executed in turn: each says so" \
+		step_results[0].output whole step_results[7].output whole \
+		step_results[1].error "$error" step_results[2].error "$error" \
+		step_results[3].error "$error" step_results[4].error "$error" \
+		step_results[5].error "$error" step_results[6].error "$error"
+	nothing_left "$isolate, six in turn: no process is left" "$T/"
 done
 
 # What a report says of protections does not depend on the order of starts.
