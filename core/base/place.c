@@ -106,37 +106,56 @@ int place_find(const char *path, struct arena *arena, struct place *ret,
 	return r;
 }
 
-/* The next part that counts, moving *rest behind it; "" at the end. */
-static struct str next_part(struct str *rest)
+/* The next part that counts, at `s` or behind it; "" at the end. */
+static const char *next_part(const char *s)
 {
-	while (rest->n) {
-		struct str c = str_cut(rest, '/');
-
-		if (c.n && !str_is(c, "."))
-			return c;
+	for (;;) {
+		while (*s == '/')
+			s++;
+		if (s[0] != '.' || (s[1] && s[1] != '/'))
+			return s;
+		s++;
 	}
-	return (struct str){NULL, 0};
+}
+
+static bool is_end(char c)
+{
+	return !c || c == '/';
+}
+
+static bool leads_up(const char *part)
+{
+	return part[0] == '.' && part[1] == '.' && is_end(part[2]);
+}
+
+static bool climbs(const char *path)
+{
+	for (; *path; path = next_part(path)) {
+		if (leads_up(path))
+			return true;
+		while (!is_end(*path))
+			path++;
+	}
+	return false;
 }
 
 bool place_covers(const char *folder, const char *path)
 {
-	struct str r = str_of(folder), p = str_of(path);
-
-	if (!str_starts(r, "/") || !str_starts(p, "/"))
+	if (*folder != '/' || *path != '/')
 		return false;
 	for (;;) {
-		struct str want = next_part(&r);
-		struct str have = next_part(&p);
-
-		if (str_is(want, "..") || str_is(have, ".."))
+		folder = next_part(folder);
+		path = next_part(path);
+		/* what is left must not climb out again */
+		if (!*folder)
+			return !climbs(path);
+		if (leads_up(folder) || leads_up(path))
 			return false;
-		if (!want.n) {
-			/* the rest must not climb out again */
-			while (have.n && !str_is(have, ".."))
-				have = next_part(&p);
-			return !have.n;
+		while (!is_end(*folder) && *folder == *path) {
+			folder++;
+			path++;
 		}
-		if (!str_eq(want, have))
+		if (!is_end(*folder) || !is_end(*path))
 			return false;
 	}
 }

@@ -27,6 +27,10 @@ static const struct cover_case {
 	/* names that only look like it */
 	{"/srv/a", "/srv/a/..b", true},
 	{"/srv/a", "/srv/a/...", true},
+	{"/srv/.a", "/srv/.a/b", true},
+	{"/./srv/./a/.", "/srv/a/b/.", true},
+	{"/srv/a", "/srv/a/b/..", false},
+	{"/srv/a/..", "/srv", false},
 };
 
 TEST(covers, each_case, by_whole_components)
