@@ -69,6 +69,8 @@
 #define LIMIT_REPORT_BYTES (1024 * 1024 * 1024)
 /* Steps of one routine. */
 #define LIMIT_STEPS 4096
+/* Routines that run each other, from the outermost to the innermost. */
+#define LIMIT_ROUTINE_DEPTH 8
 /* Elements of `foreach`. */
 #define LIMIT_ITEMS 10000
 /* First line of a script: BINPRM_BUF_SIZE of the kernel. */

@@ -27,6 +27,7 @@
 #include "core/report/ledger.h"
 #include "core/report/render.h"
 #include "core/report/store.h"
+#include "core/run/approve.h"
 #include "core/run/run.h"
 
 struct kept_query {
@@ -510,19 +511,11 @@ struct work {
 	uint64_t scrubbed;
 };
 
-/* $CI is set and is neither empty, "0" nor "false". */
-static bool is_in_ci(void)
-{
-	const char *ci = getenv("CI");
-
-	return ci && *ci && strcmp(ci, "0") && strcmp(ci, "false");
-}
-
 /* done  "recorded"; act  "record" */
 static int refuse_in_ci(const char *done, const char *act, const char *path,
 			struct err *err)
 {
-	if (!is_in_ci())
+	if (!approve_in_ci())
 		return 0;
 	return err_set(err, ERR_CONFIG,
 		       "CI is set: nothing is %s; %s where a person reviews %s "
@@ -624,7 +617,7 @@ static void drop_candidate(struct work *w)
 {
 	const char *state = state_dir_find(&w->arena);
 
-	if (state && !is_in_ci())
+	if (state && !approve_in_ci())
 		unlink(candidate_path(w, state));
 }
 
@@ -793,7 +786,7 @@ static int print_check(const struct work *w, const struct diff *d,
 	AUTO(buf_release) struct buf hint = BUF_INIT(BUF_UNBOUNDED);
 
 	diff_print(d, format, &out);
-	if (is_in_ci()) {
+	if (approve_in_ci()) {
 		buf_adds(&hint, "not accepted with CI set; elsewhere: ");
 		add_command(w, "check", &hint);
 		buf_adds(&hint, "; ");
@@ -853,7 +846,7 @@ static int compare(struct work *w, struct err *err)
 		return -1;
 	if (!d.n)
 		drop_candidate(w);
-	else if (!is_in_ci() && keep_candidate(w, &seen, &why) < 0)
+	else if (!approve_in_ci() && keep_candidate(w, &seen, &why) < 0)
 		log_warning("`golden accept` cannot accept this later: %s",
 			    why.msg);
 	return print_check(w, &d, format, err) < 0 ? -1 : d.n > 0;

@@ -8,6 +8,7 @@
 #include "core/cli/live.h"
 #include "core/cli/param_options.h"
 #include "core/cli/put.h"
+#include "core/config/nest.h"
 #include "core/config/paths.h"
 #include "core/run/run.h"
 
@@ -16,6 +17,9 @@
 		{"skip", 0, "A,B", "leave these steps out"}, PARAM_OPTIONS, \
 		{"dry-run", 'n', NULL, "check everything, start nothing"},  \
 		{"jobs", 'j', "N", "run at most N steps at once"},          \
+		{"approve", 0, "NAME",                                      \
+		 "answer yes to the step NAME of type approve; may be "     \
+		 "repeated"},                                               \
 		REPORT_OPTIONS,                                             \
 		{"allow-empty", 0, NULL, "succeed even if no step runs"},   \
 	{                                                                   \
@@ -25,6 +29,20 @@
 
 const struct option options_run[] = {RUN_OPTIONS, {0}};
 const struct option options_step[] = {RUN_OPTIONS, {0}};
+
+static int approvals_are_there(const struct config *config,
+			       const struct run_options *o, struct err *err)
+{
+	for (size_t i = 0; i < o->approved.n; i++)
+		if (!nest_has_approval(config, o->routine,
+				       str_of(o->approved.item[i])))
+			return err_set(err, ERR_USAGE,
+				       "--approve %s: routine %s has no such "
+				       "step of type approve; one of a routine "
+				       "within is STEP/NAME",
+				       o->approved.item[i], o->routine->name);
+	return 0;
+}
 
 /* "backup, summary": steps that are ok, and were refused something. */
 static const char *refused_steps(const struct report *r, struct arena *arena)
@@ -72,6 +90,7 @@ static int run_opened(const struct args *args, const struct config_file *file,
 		.only_step = args->positional[1],
 		.only = args_all(args, "only", arena),
 		.skip = args_all(args, "skip", arena),
+		.approved = args_all(args, "approve", arena),
 		.dry_run = args_has(args, "dry-run"),
 		.allow_empty = args_has(args, "allow-empty"),
 		.require_ledger = args_has(args, "require-ledger"),
@@ -83,6 +102,7 @@ static int run_opened(const struct args *args, const struct config_file *file,
 	int status;
 
 	if (find_routine(&file->config, name, &o.routine, err) < 0 ||
+	    approvals_are_there(&file->config, &o, err) < 0 ||
 	    args_count(args, "jobs", LIMIT_STEPS, &o.jobs, err) < 0 ||
 	    param_options_read(args, arena, &o.given, err) < 0 ||
 	    path_check_links_of(print->output.path, &print->output.folder,

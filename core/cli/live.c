@@ -141,7 +141,7 @@ static void draw_steps(void *arg)
 	uint64_t now = now_ns();
 
 	p->is_slow |= now - p->begin_ns >= FIRST_NS;
-	if (!p->is_slow)
+	if (!p->is_slow || p->is_held)
 		return;
 	erase(p, &out);
 	buf_add_str(&out, buf_str(&p->ended));
@@ -216,6 +216,15 @@ static void take_off(void *arg)
 	live_put(&out);
 }
 
+static void hold(void *arg, bool is_held)
+{
+	struct progress *p = arg;
+
+	if (is_held)
+		take_off(p);
+	p->is_held = is_held;
+}
+
 void progress_init(struct progress *p, struct run_observer *ret)
 {
 	*p = (struct progress){
@@ -233,6 +242,7 @@ void progress_init(struct progress *p, struct run_observer *ret)
 		.progress = progressed,
 		.tick = draw_steps,
 		.tick_ms = TICK_MS,
+		.hold = hold,
 		.arg = p,
 	};
 }

@@ -53,6 +53,7 @@ struct progress {
 	struct buf ended; /* lines of steps that ended, not shown yet */
 	bool has_colour;
 	bool is_slow; /* quick runs show nothing */
+	bool is_held; /* a person is asked: draw nothing */
 };
 
 /* Fills `ret` so that a run tells this object. */

@@ -20,6 +20,7 @@
 #include "core/config/config_allow.h"
 #include "core/config/config_check.h"
 #include "core/config/params.h"
+#include "core/config/nest.h"
 #include "core/config/paths.h"
 #include "core/config/flow.h"
 #include "core/config/references.h"
@@ -352,6 +353,7 @@ static int raise_error(const struct config_file *file,
 struct expander {
 	struct config_file *file;
 	const struct config_options *options;
+	const bool *reached;	   /* routines that are to run */
 	const struct expansion *e; /* the one at hand */
 };
 
@@ -639,6 +641,14 @@ static bool is_named(const char *name, const char *wanted)
 	return name && wanted && strcmp(name, wanted) == 0;
 }
 
+static bool is_reached(const struct expander *x, const char *routine)
+{
+	const struct config *c = &x->file->config;
+	const struct routine *r = config_routine(c, routine);
+
+	return x->options->routine && r && x->reached[r - c->routines];
+}
+
 static bool is_used(const struct expander *x, const struct expansion *e)
 {
 	const struct config_options *o = x->options;
@@ -647,11 +657,13 @@ static bool is_used(const struct expander *x, const struct expansion *e)
 	if ((!o->routine && !o->server) || (!e->routine && !e->server))
 		return true;
 	if (e->routine)
-		return is_named(e->routine, o->routine);
-	r = o->routine ? config_routine(&x->file->config, o->routine) : NULL;
-	for (size_t i = 0; r && i < r->n_steps; i++)
-		if (is_named(r->steps[i].server_name, e->server))
-			return true;
+		return is_reached(x, e->routine);
+	for (size_t k = 0; o->routine && k < x->file->config.n_routines; k++) {
+		r = &x->file->config.routines[k];
+		for (size_t i = 0; x->reached[k] && i < r->n_steps; i++)
+			if (is_named(r->steps[i].server_name, e->server))
+				return true;
+	}
 	return is_named(e->server, o->server);
 }
 
@@ -661,6 +673,7 @@ static void expand(struct config_file *file,
 	struct expander x = {.file = file, .options = options};
 	const struct expansion *e = file->config.expansions;
 
+	x.reached = nest_reached(&file->config, options->routine, &file->arena);
 	for (; e; e = e->next) {
 		AUTO(buf_wipe) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 
@@ -687,9 +700,11 @@ static void explain_json(struct str text, struct err *why)
 static void check_flow(struct config_file *file, const char *routine)
 {
 	const struct config *c = &file->config;
+	const bool *reached = nest_reached(c, routine, &file->arena);
 
+	nest_check(c, reached, &file->arena, &file->findings);
 	for (size_t i = 0; i < c->n_routines; i++)
-		if (!routine || strcmp(c->routines[i].name, routine) == 0) {
+		if (reached[i]) {
 			params_check(&c->routines[i], &file->findings);
 			(void)!flow_make(&c->routines[i], &file->arena,
 					 &file->findings);

@@ -399,6 +399,8 @@ static void walk_step(const struct walk *w)
 		use_value(w, w->step->params, USE_VALUE);
 	if (w->step->stdin_text)
 		use_value(w, toml_get(w->step->written, "stdin"), USE_VALUE);
+	if (w->step->message)
+		use_value(w, toml_get(w->step->written, "message"), USE_VALUE);
 	if (w->step->foreach)
 		use_value(w, toml_get(w->step->written, "foreach"), USE_LIST);
 	if (w->step->server)

@@ -57,6 +57,8 @@ struct strlist references_inputs(const struct routine *r, struct arena *arena)
 			add_inputs(&list, arena, s->params);
 		if (s->stdin_text)
 			add_input(&list, arena, str_of(s->stdin_text));
+		if (s->message)
+			add_input(&list, arena, str_of(s->message));
 		if (s->foreach)
 			add_input(&list, arena, str_of(s->foreach));
 		for (size_t k = 0; s->when && k < s->when->table.n; k++)
@@ -323,8 +325,8 @@ static void check_env(struct findings *f, const struct toml_value *env)
 }
 
 /* Keys whose strings may be references, beside `args`. */
-static const char *const with_references[] = {"params", "arguments", "foreach",
-					      "stdin",	"with",	     NULL};
+static const char *const with_references[] = {
+	"params", "arguments", "foreach", "stdin", "with", "message", NULL};
 
 static bool is_any_of(const char *key, const char *const *names)
 {

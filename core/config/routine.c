@@ -1035,12 +1035,52 @@ static const char *misspelt(struct loader *l, const struct toml_value *from,
 	return "";
 }
 
+/* Keys that a step with another key of its own lacks. */
+static const struct {
+	enum key_section section;
+	const char *needed;
+	const char *without[6];
+} special_steps[] = {
+	{SECTION_step_python, "script", {"command"}},
+	{SECTION_step_routine,
+	 "routine",
+	 {"command", "args", "cwd", "env", "sandbox"}},
+	{SECTION_step_approve,
+	 "message",
+	 {"command", "args", "cwd", "env", "sandbox"}},
+};
+
+/* Check the keys of a step whose type is no program or server; false: it is. */
+static bool check_special(struct loader *l, const struct toml_value *from,
+			  const struct step *s, const struct step_kind *kind)
+{
+	size_t i = 0;
+
+	while (i < ARRAY_LEN(special_steps) &&
+	       special_steps[i].section != kind->section)
+		i++;
+	if (i == ARRAY_LEN(special_steps))
+		return false;
+	for (const char *const *key = special_steps[i].without; *key; key++)
+		if (toml_get(from, *key))
+			load_error(l, s, "a step of type %s has no \"%s\"%s",
+				   s->type, *key,
+				   s->command
+					   ? "; the program is \"interpreter\""
+					   : "");
+	if (!toml_get(from, special_steps[i].needed))
+		load_error(l, s, "the step lacks \"%s\"%s",
+			   special_steps[i].needed,
+			   misspelt(l, from, kind->section,
+				    special_steps[i].needed));
+	return true;
+}
+
 static void check_command(struct loader *l, const struct toml_value *from,
 			  const struct step *s, const struct step_kind *kind)
 {
 	bool may_have_server = find_key(kind->section, kind->section, "server");
 	bool has_command = toml_get(from, "command");
-	bool is_plugin = find_key(kind->section, kind->section, "script");
 	bool has_server = may_have_server && toml_get(from, "server");
 
 	/* modulex: the server counts, the command only joins the leash */
@@ -1051,12 +1091,7 @@ static void check_command(struct loader *l, const struct toml_value *from,
 			     "be started");
 	else if (has_command && has_server)
 		load_error(l, s, "both \"command\" and \"server\"; keep one");
-	else if (is_plugin && has_command)
-		load_error(l, s, "\"command\" of a plugin is \"interpreter\"");
-	else if (is_plugin && !s->script)
-		load_error(l, s, "the step lacks \"script\"%s",
-			   misspelt(l, from, kind->section, "script"));
-	else if (!is_plugin && !has_command && !has_server)
+	else if (!has_command && !has_server)
 		load_error(l, s, "the step lacks \"command\"%s%s",
 			   may_have_server ? " or \"server\"" : "",
 			   misspelt(l, from, kind->section, "command"));
@@ -1071,7 +1106,7 @@ static void check_command(struct loader *l, const struct toml_value *from,
 		load_error(l, s,
 			   "\"strict\" needs a \"tool\": stdout has no "
 			   "schema");
-	if (s->params && !s->tool && s->command && !is_plugin)
+	if (s->params && !s->tool && s->command)
 		load_warning(l, s,
 			     "\"params\" reach a tool only; without \"tool\" "
 			     "they are not used");
@@ -1205,7 +1240,7 @@ static void load_step(const struct reading *r, const struct toml_value *from,
 		load_error(l, s,
 			   "the step lacks \"type\"; `matins steps` lists the "
 			   "types");
-	if (kind)
+	if (kind && !check_special(l, from, s, kind))
 		check_command(l, from, s, kind);
 	if (kind)
 		load_foreach(l, from, s, kind);

@@ -138,6 +138,8 @@ struct step {
 	const char *command;
 	struct strlist args;
 	const char *script;	    /* of a plugin; NULL without */
+	const char *routine;	    /* that it runs; NULL without */
+	const char *message;	    /* to be approved; NULL without */
 	const char *args_from_data; /* "refuse", "allow" */
 	const char *cwd;
 	const char *server_name;

@@ -685,7 +685,12 @@ static void look_at_steps(struct doctor *d, const struct plan *plan)
 			look_at_skipped(d, name, s);
 			continue;
 		}
-		if (s->request.program)
+		if (step->routine || step->message)
+			add(d, "step", name, CHECK_OK, "", "%s%s",
+			    step->routine ? "runs routine "
+					  : "asks a person: --approve ",
+			    step->routine ? step->routine : step->name);
+		else if (s->request.program)
 			look_at_request(d, name, &s->request, &step->env);
 		else if (!is_met(plan, i, false))
 			look_at_remote(d, name, step->server);

@@ -1,17 +1,13 @@
 #include "core/run/foreach.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/jw.h"
 #include "core/base/limits.h"
-#include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/run/jobs.h"
-
-/* Pieces of advice that a whole keeps: more say nothing new. */
-#define ADVICE_MAX 8
+#include "core/run/parts.h"
 
 /* One execution at a time. */
 struct slot {
@@ -130,42 +126,6 @@ static void count(struct foreach *f, const struct report_step *s, size_t index)
 	f->why = arena_strndup(&f->whole->arena, s->error.p, s->error.n);
 }
 
-/* ---- words about it, each once ---- */
-
-static bool is_known(const struct report_step *s, struct str advice)
-{
-	for (size_t i = 0; i < s->n_advice; i++)
-		if (str_eq(s->advice[i].text, advice))
-			return true;
-	return s->n_advice >= ADVICE_MAX;
-}
-
-static void keep_words(struct foreach *f, const struct report_step *s)
-{
-	struct report_step *of = &f->whole->result;
-	struct arena *arena = &f->whole->arena;
-	struct report_advice *all;
-
-	if (s->said.n && !of->said.n)
-		of->said = arena_str(arena, s->said);
-	for (size_t i = 0; i < s->n_advice; i++) {
-		const struct report_advice *a = &s->advice[i];
-
-		if (is_known(of, a->text))
-			continue;
-		all = ARENA_ARRAY(arena, struct report_advice,
-				  of->n_advice + 1);
-		if (of->n_advice)
-			memcpy(all, of->advice, of->n_advice * sizeof(*all));
-		all[of->n_advice++] = (struct report_advice){
-			arena_str(arena, a->text), arena_str(arena, a->toml)};
-		of->advice = all;
-		if (!f->whole->ctx->shows_advice)
-			log_note("%s: %.*s%s%.*s", of->name, STR_ARG(a->text),
-				 a->toml.n ? ": " : "", STR_ARG(a->toml));
-	}
-}
-
 /* ---- one execution ---- */
 
 static bool can_begin(const struct foreach *f)
@@ -210,7 +170,7 @@ static void release_ended(struct foreach *f)
 		if (!slot->is_used || slot->run.phase != STEP_ENDED)
 			continue;
 		count(f, &slot->run.result, slot->index);
-		keep_words(f, &slot->run.result);
+		parts_keep_words(f->whole, &slot->run.result);
 		write_item(&slot->run.result, slot->index, &text);
 		keep_item(f, slot->index, &text);
 		step_take_over(f->whole, &slot->run);

@@ -27,10 +27,18 @@ struct judgement {
  * script      trimmed it is the body, {"exit_code":N} the data; N is null
  *	       when a signal ended the program
  * harness     one JSON value is the data; its text, or all of it, the body
+ * routine     no program; nor is approve
  * python      one JSON object, the answer of a plugin (modulex-plugin/1): its
  *	       `output` is the body, its `data`, or all of it, the data
  */
-enum judge_mode { JUDGE_mcp_client, JUDGE_script, JUDGE_harness, JUDGE_python };
+enum judge_mode {
+	JUDGE_mcp_client,
+	JUDGE_script,
+	JUDGE_harness,
+	JUDGE_python,
+	JUDGE_routine,
+	JUDGE_approve
+};
 
 struct judgement judge_program(enum judge_mode mode, struct str out,
 			       const struct gate_verdict *v,

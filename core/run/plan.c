@@ -218,6 +218,9 @@ static int fill(struct plan_step *p, bool fills_argv, bool fills_params,
 					     arena, &p->input, &data, err) < 0)
 		return -1;
 	p->request.input_from_data = data != FILL_NONE;
+	if (p->step->message && fill_text(str_of(p->step->message), v, arena,
+					  &p->message, &data, err) < 0)
+		return -1;
 	return fill_params(p->step->params, v, arena, &p->inputs, err);
 }
 
@@ -306,6 +309,12 @@ static const char *say_what(const struct plan_step *p, struct arena *arena)
 
 	if (unset_of(step))
 		return arena_printf(arena, "would not run: %s", unset_of(step));
+	if (step->routine)
+		return arena_printf(arena, "would run: routine %s",
+				    step->routine);
+	if (step->message)
+		return arena_printf(arena, "would ask for approval: %s",
+				    step->message);
 	if (!p->request.program)
 		return arena_printf(
 			arena, "would call: %s of the remote server %s",
@@ -319,6 +328,12 @@ static const char *say_what(const struct plan_step *p, struct arena *arena)
 	return arena_strdup(arena, buf_cstr(&line));
 }
 
+/* Does it start a program, or call a server? */
+static bool has_program(const struct step *step)
+{
+	return !step->routine && !step->message;
+}
+
 /* Make the request and the arguments of a step that runs. */
 static int prepare(const struct plan_options *o, const struct values *inputs,
 		   struct plan_step *p, struct arena *arena, struct err *err)
@@ -326,7 +341,8 @@ static int prepare(const struct plan_options *o, const struct values *inputs,
 	struct values v = *inputs;
 
 	if (!unset_of(p->step)) {
-		make_request(o, p, arena);
+		if (has_program(p->step))
+			make_request(o, p, arena);
 		v.step = p->step->name;
 		if (p->flow->has_late_args && p->request.program)
 			write_argv(p, &v, arena);

@@ -39,6 +39,7 @@ struct plan_step {
 	struct fill_params inputs;   /* .json: arguments of tools/call */
 	struct str items;	     /* of `foreach`: a JSON array */
 	struct str input;	     /* what a program reads; may be empty */
+	struct str message;	     /* to be approved */
 	const struct config *config;
 	const struct flow_step *flow; /* what it waits for */
 	const char *protocol;	      /* pinned revision, or NULL */

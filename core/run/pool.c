@@ -286,7 +286,8 @@ void pool_expect_with(struct pool_user *u, const struct pool_user *holder)
 void pool_take_over(struct pool *p, struct pool_user *u,
 		    const struct pool_user *from)
 {
-	u->is_entered |= from->is_entered;
+	if (u)
+		u->is_entered |= from->is_entered;
 	for (struct pool_server *s = p->servers; s; s = s->next) {
 		if (s->starter == from)
 			s->starter = u;

@@ -99,6 +99,8 @@ void pool_expect_with(struct pool_user *u, const struct pool_user *holder);
 /*
  * Stand in for a user that has left and goes: what it began is told to this
  * one, which waits for the end if it is the last.
+ *
+ * u  NULL: it is told to whoever is the last
  */
 void pool_take_over(struct pool *p, struct pool_user *u,
 		    const struct pool_user *from);

@@ -20,8 +20,10 @@
 #include "core/config/server_url.h"
 #include "core/report/ledger.h"
 #include "core/report/render.h"
+#include "core/run/approve.h"
 #include "core/run/credentials.h"
 #include "core/run/foreach.h"
+#include "core/run/nested.h"
 #include "core/run/previous.h"
 #include "core/run/remotes.h"
 
@@ -178,6 +180,7 @@ struct run {
 	struct credentials *credentials;
 	struct remotes *remotes;
 	struct notices *notices;
+	struct approvals approvals;
 	bool has_paused;  /* use_pause() */
 	bool is_unsynced; /* the disk refuses, and that was said */
 	struct loop_timer tick;
@@ -372,10 +375,10 @@ static int take_lock(struct run *r, struct err *err)
 static bool has_programs_only(const struct run *r)
 {
 	for (size_t i = 0; i < r->walk->plan.n_steps; i++) {
-		const struct server *server =
-			r->walk->plan.steps[i].step->server;
+		const struct step *step = r->walk->plan.steps[i].step;
+		const struct server *server = step->server;
 
-		if (server && server->url)
+		if ((server && server->url) || step->routine)
 			return false;
 	}
 	return true;
@@ -583,7 +586,10 @@ static void open_pool(struct run *r)
 /* Who does a step, or a part of one, that is neither program nor call. */
 static const struct step_doer *doer_of(const struct step *step, bool is_part)
 {
-	return step->foreach && !is_part ? &foreach_doer : NULL;
+	return step->foreach && !is_part ? &foreach_doer
+	       : step->routine		 ? &nested_doer
+	       : step->message		 ? &approve_doer
+					 : NULL;
 }
 
 static void open_world(struct run *r)
@@ -601,10 +607,17 @@ static void open_world(struct run *r)
 		.pool = r->pool,
 		.jobs = &w->jobs,
 		.doer = doer_of,
+		.approvals = &r->approvals,
+		.path = "",
 		.grace_ms = CLIENT_GRACE_MS,
 		.verdict = on_verdict,
 		.progress = on_progress,
 		.arg = r,
+	};
+	r->approvals = (struct approvals){
+		.given = o->approved,
+		.hold = o->observer.hold,
+		.arg = o->observer.arg,
 	};
 	w->jobs.max = jobs_that_fit();
 	if (o->jobs && o->jobs < w->jobs.max)

@@ -29,6 +29,8 @@ struct run_observer {
 	/* every `tick_ms` while something runs */
 	void (*tick)(void *arg);
 	uint64_t tick_ms;
+	/* a person is asked: nothing is drawn */
+	void (*hold)(void *arg, bool is_held);
 	void *arg;
 };
 
@@ -55,6 +57,7 @@ struct run_options {
 	struct inputs_given given;
 	bool dry_run;
 	bool allow_empty;
+	struct strlist approved; /* names of --approve */
 	bool require_ledger;
 	bool shows_advice; /* the caller prints it and stderr: no notes */
 	unsigned jobs;	   /* side by side; 0 = as many as descriptors allow */

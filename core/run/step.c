@@ -1272,13 +1272,24 @@ void step_close(struct step_run *s, const struct judgement *j)
 
 void step_take_over(struct step_run *s, const struct step_run *part)
 {
-	if (s->mcp && part->mcp)
-		pool_take_over(s->ctx->pool, &s->mcp->user, &part->mcp->user);
+	if (part->mcp)
+		pool_take_over(s->ctx->pool, s->mcp ? &s->mcp->user : NULL,
+			       &part->mcp->user);
 	s->result.refused |= part->result.refused;
 	s->scrubbed += part->scrubbed;
 }
 
 /* ---- the begin and the end of its life ---- */
+
+/* A step that others do has the time that the file says, or no end of it; that
+   of one with `foreach` is for each execution. */
+static bool is_bounded(const struct step_run *s)
+{
+	const struct step *step = s->plan->step;
+
+	return (!step->foreach || s->ctx->whole) &&
+	       toml_get(step->written, "timeout");
+}
 
 void step_begin(struct step_run *s)
 {
@@ -1292,12 +1303,16 @@ void step_begin(struct step_run *s)
 		return;
 	}
 	set_phase(s, STEP_RUNNING);
-	if (s->doer) {
+	if (s->doer && !is_bounded(s)) {
 		s->doer->begin(s);
 		return;
 	}
 	loop_timer_set(l, &s->budget,
 		       s->begin_ns + s->plan->step->timeout_ms * NS_PER_MS);
+	if (s->doer) {
+		s->doer->begin(s);
+		return;
+	}
 	if (!s->is_call) {
 		exec_begin(s);
 		return;

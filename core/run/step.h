@@ -50,9 +50,13 @@ struct step_context {
 	bool shows_advice; /* the report shows it: no notes on stderr */
 	struct loop *loop;
 	struct gate *gate;
-	struct scrub *scrub;	     /* values that must not appear anywhere */
-	struct pool *pool;	     /* servers; NULL where there are none */
-	struct jobs *jobs;	     /* that run */
+	struct scrub *scrub;	  /* values that must not appear anywhere */
+	struct pool *pool;	  /* servers; NULL where there are none */
+	struct jobs *jobs;	  /* that run */
+	struct walk_world *world; /* of walks; opaque */
+	struct approvals *approvals;
+	/* Names of the steps around its routine, each with a slash; "". */
+	const char *path;
 	const struct values *values; /* at the time of a step's turn */
 	/* Of a step, or of one of its executions (`whole` is set); NULL: it is
 	   a program or a call. */

@@ -18,7 +18,7 @@ static void judge(struct walk *w, struct plan_step *p)
 
 	if (p->reason != REASON_NONE && p->reason != REASON_DRY_RUN)
 		return;
-	/* a dry run of a step that lacks a variable */
+	/* a dry run of a step that lacks a variable, or one without program */
 	if (!p->request.policy)
 		return;
 	if (p->request.program
@@ -148,6 +148,7 @@ void walk_init(struct walk *w, struct walk_world *world, struct arena *arena)
 	w->world = world;
 	w->arena = arena;
 	w->ctx = world->ctx;
+	w->ctx.world = world;
 	w->ctx.routine = plan->routine->name;
 	w->ctx.step_ended = on_step_ended;
 	w->ctx.ended_arg = w;

@@ -1,0 +1,190 @@
+#include "core/run/approve.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "core/base/log.h"
+#include "core/base/mem.h"
+#include "core/run/jobs.h"
+
+/* Of a message, as far as a person reads before the question. */
+#define LINES_MAX 40
+#define LINE_BYTES 400
+#define ANSWER_BYTES 256
+
+struct approval {
+	struct step_run *step;
+	struct jobs_giver giver;
+	struct loop_watch in;
+	bool is_asking;
+};
+
+/* ---- the question ---- */
+
+void approve_ask(struct str message, const char *routine, const char *name,
+		 struct buf *out)
+{
+	size_t n = 0;
+
+	for (struct str rest = message; rest.p && n < LINES_MAX; n++) {
+		struct str line = str_cut(&rest, '\n');
+
+		buf_adds(out, "  | ");
+		log_visible(out, str_first(line, LINE_BYTES), false);
+		buf_adds(out, line.n > LINE_BYTES ? " …\n" : "\n");
+		if (rest.p && n + 1 == LINES_MAX)
+			buf_adds(out, "  | …\n");
+	}
+	buf_adds(out, "matins: approve ");
+	log_visible(out, str_of(name), false);
+	buf_adds(out, " of routine ");
+	log_visible(out, str_of(routine), false);
+	buf_adds(out, "? [y/N] ");
+}
+
+bool approve_in_ci(void)
+{
+	const char *ci = getenv("CI");
+
+	return ci && *ci && strcmp(ci, "0") && strcmp(ci, "false");
+}
+
+/* In the background a question would stop the program. */
+static bool is_person_here(void)
+{
+	return isatty(STDIN_FILENO) && isatty(STDERR_FILENO) &&
+	       tcgetpgrp(STDIN_FILENO) == getpgrp() && !approve_in_ci();
+}
+
+static const char *full_name(const struct step_run *s, struct arena *arena)
+{
+	return arena_printf(arena, "%s%s", s->ctx->path, s->plan->step->name);
+}
+
+/* ---- the answer ---- */
+
+static void leave(struct approval *a, bool is_silent)
+{
+	struct approvals *all = a->step->ctx->approvals;
+
+	jobs_leave(a->step->ctx->jobs, &a->giver);
+	if (!a->is_asking)
+		return;
+	loop_unwatch(a->step->ctx->loop, &a->in);
+	a->is_asking = all->is_asking = false;
+	if (!is_silent)
+		(void)!fd_write_all(STDERR_FILENO, "\n", 1);
+	if (all->hold)
+		all->hold(all->arg, false);
+}
+
+static void approved(struct step_run *s, const char *by)
+{
+	const struct judgement j = {
+		.reason = REASON_NONE,
+		.output = str_of(arena_printf(&s->arena, "approved: %s", by)),
+		.data = STR("{\"approved\":true}"),
+	};
+
+	step_close(s, &j);
+}
+
+static void not_approved(struct step_run *s, const char *why)
+{
+	const struct judgement j = {
+		.reason = REASON_APPROVAL,
+		.error = str_of(arena_printf(
+			&s->arena, "%s; to approve it beforehand: --approve %s",
+			why, full_name(s, &s->arena))),
+	};
+
+	step_close(s, &j);
+}
+
+static void on_input(void *arg, uint32_t events UNUSED)
+{
+	struct approval *a = arg;
+	char text[ANSWER_BYTES];
+	ssize_t n = read(STDIN_FILENO, text, sizeof(text));
+	struct str line = {text, n > 0 ? (size_t)n : 0};
+	struct str word = str_trim(str_cut(&line, '\n'));
+
+	leave(a, n > 0);
+	if ((word.n == 1 || word.n == 3) &&
+	    strncasecmp(word.p, "yes", word.n) == 0)
+		approved(a->step, "on the terminal");
+	else
+		not_approved(a->step, "not approved on the terminal");
+}
+
+/* For struct jobs_giver: ask when no other question is open. */
+static bool ask(void *arg)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf clean = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct approval *a = arg;
+	struct step_run *s = a->step;
+	struct approvals *all = s->ctx->approvals;
+
+	if (all->is_asking)
+		return false;
+	if (loop_watch(s->ctx->loop, &a->in, STDIN_FILENO, EPOLLIN, on_input, a,
+		       ERR_IGNORED) < 0) {
+		leave(a, true);
+		not_approved(s, "the terminal cannot be read");
+		return false;
+	}
+	a->is_asking = all->is_asking = true;
+	if (all->hold)
+		all->hold(all->arg, true);
+	scrub_apply(s->scrub, s->plan->message, &clean);
+	approve_ask(buf_str(&clean), s->ctx->routine, full_name(s, &arena),
+		    &out);
+	/* nobody answered before the question */
+	tcflush(STDIN_FILENO, TCIFLUSH);
+	(void)!fd_write_all(STDERR_FILENO, out.p, out.n);
+	return false;
+}
+
+/* ---- the step ---- */
+
+static void begin(struct step_run *s)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct approval *a = mem_zalloc(sizeof(*a));
+
+	s->work = a;
+	a->step = s;
+	a->giver = (struct jobs_giver){ask, a};
+	a->in.fd = -1;
+	if (list_has(&s->ctx->approvals->given, full_name(s, &arena)))
+		approved(s, "--approve");
+	else if (is_person_here())
+		jobs_join(s->ctx->jobs, &a->giver);
+	else
+		not_approved(s, "nobody is here to ask");
+}
+
+static void stop(struct step_run *s, const char *why UNUSED)
+{
+	const struct judgement none = {.reason = REASON_CANCELLED};
+
+	leave(s->work, false);
+	step_close(s, &none);
+}
+
+static void release(struct step_run *s)
+{
+	free(s->work);
+}
+
+const struct step_doer approve_doer = {
+	.begin = begin,
+	.stop = stop,
+	.release = release,
+};
