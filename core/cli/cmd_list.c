@@ -51,13 +51,14 @@ static size_t longest_step(const struct routine *r)
 }
 
 /* One routine: its parameters and steps. */
-static int print_one(const struct routine *r, struct buf *out, struct err *err)
+static int print_one(const char *path, const struct routine *r, struct buf *out,
+		     struct err *err)
 {
 	log_visible(out, str_of(r->name), false);
 	buf_adds(out, r->description ? ": " : "");
 	log_visible(out, str_of(r->description ? r->description : ""), false);
 	buf_addc(out, '\n');
-	if (params_print(r, out, err) < 0)
+	if (params_print(path, r, out, err) < 0)
 		return -1;
 	buf_adds(out, r->n_steps ? "\nSteps:\n" : "\nNo steps\n");
 	for (size_t i = 0; i < r->n_steps; i++) {
@@ -175,7 +176,7 @@ int cmd_list(const struct args *args, struct err *err)
 		return -1;
 	if (page.is_json)
 		print_json(&file, only, &page.w);
-	else if (only && print_one(only, &page.out, err) < 0)
+	else if (only && print_one(file.path, only, &page.out, err) < 0)
 		return -1;
 	else if (!only && !print_names(args, &file.config, of, &page.out))
 		print_text(&file.config, &page.out);

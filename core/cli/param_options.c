@@ -90,14 +90,20 @@ static void add_used(const struct routine *r, struct arena *arena,
 	}
 }
 
-int params_print(const struct routine *r, struct buf *out, struct err *err)
+int params_print(const char *path, const struct routine *r, struct buf *out,
+		 struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	AUTO(params_release) struct params params;
 	size_t width = 0;
 
-	if (params_read(r, &arena, &params, err) < 0)
-		return -1;
+	if (params_read(r, &arena, &params, err) < 0) {
+		AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+
+		findings_place(path, err, &text);
+		return err_at(err, err->kind, err->line, err->col, "%s",
+			      buf_cstr(&text));
+	}
 	if (!params.schema)
 		add_used(r, &arena, out);
 	for (size_t i = 0; i < params.n; i++)
@@ -142,7 +148,7 @@ void params_help(const struct args *args)
 		return;
 	if (open_config(args, options, &file, &err) < 0 ||
 	    find_routine(&file.config, args->positional[0], &r, &err) < 0 ||
-	    params_print(r, &out, &err) < 0)
+	    params_print(file.path, r, &out, &err) < 0)
 		log_note("%s", err.msg);
 	fputs(buf_cstr(&out), stdout);
 }

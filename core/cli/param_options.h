@@ -33,10 +33,11 @@ int param_options_read(const struct args *args, struct arena *arena,
  * Append the parameters of a routine for people, a line each below a heading;
  * nothing where it has none.
  *
+ * path    of the file, for the error
  * errors  ERR_CONFIG  one that is declared is no usable schema
  */
-int params_print(const struct routine *r, struct buf *out, struct err *err)
-	MUST_USE;
+int params_print(const char *path, const struct routine *r, struct buf *out,
+		 struct err *err) MUST_USE;
 /* Write them as "params": [{"name", "required", "schema"}, ...]. */
 void params_print_json(const struct routine *r, struct jw *w);
 

@@ -168,6 +168,13 @@ for line in ':2:.*routine r has no parameter "rep"; did you mean "repo"\?' \
 	':6:1: .*the name of a parameter'; do
 	err_like "check places ${line:0:3}" "$line"
 done
+run_matins list -c bad.toml r
+exit_is "list of a wrong table: status 1" 1
+err_like "list places it" '^matins: bad\.toml:4:1: parameter "repo"'
+run_matins run -c bad.toml r --help
+exit_is "help stays" 0
+err_like "help says it" 'bad\.toml:4:1: parameter "repo"'
+run_matins check bad.toml
 err_unlike "a routine without the table has any parameter" '"any"'
 
 # ---- the schema of the configuration ----
