@@ -27,7 +27,13 @@
 			"fail if the run cannot be recorded"                \
 	}
 
-const struct option options_run[] = {RUN_OPTIONS, {0}};
+const struct option options_run[] = {
+	RUN_OPTIONS,
+	{"from", 0, "STEP",
+	 "run from there; take what is before from the last run"},
+	{"resume", 0, "N", "run what was not ok in run N (or last), or is new"},
+	{0},
+};
 const struct option options_step[] = {RUN_OPTIONS, {0}};
 
 static int approvals_are_there(const struct config *config,
@@ -91,6 +97,8 @@ static int run_opened(const struct args *args, const struct config_file *file,
 		.only = args_all(args, "only", arena),
 		.skip = args_all(args, "skip", arena),
 		.approved = args_all(args, "approve", arena),
+		.from = args_get(args, "from"),
+		.resume = args_get(args, "resume"),
 		.dry_run = args_has(args, "dry-run"),
 		.allow_empty = args_has(args, "allow-empty"),
 		.require_ledger = args_has(args, "require-ledger"),
@@ -101,6 +109,11 @@ static int run_opened(const struct args *args, const struct config_file *file,
 	};
 	int status;
 
+	if ((o.from || o.resume) &&
+	    (o.only_step || o.only.n || o.skip.n || (o.from && o.resume)))
+		return err_set(err, ERR_USAGE,
+			       "--from and --resume say which steps run: write "
+			       "one of them, without --only and --skip");
 	if (find_routine(&file->config, name, &o.routine, err) < 0 ||
 	    approvals_are_there(&file->config, &o, err) < 0 ||
 	    args_count(args, "jobs", LIMIT_STEPS, &o.jobs, err) < 0 ||

@@ -350,10 +350,13 @@ static void print_heading(const struct report_step *s, const struct form *f,
 {
 	AUTO(buf_release) struct buf name = BUF_INIT(BUF_UNBOUNDED);
 	bool has_failed = s->state != STATE_OK && s->state != STATE_SKIPPED;
+	struct str from;
 
 	buf_adds(&name, s->name);
 	if (with_tool && s->run.n)
 		add_tool(s, &name);
+	if (with_tool && s->run.n && scan_get(s->run, "taken_from", &from))
+		buf_addf(&name, " (taken from run %.*s)", STR_ARG(from));
 	if (has_failed && !f->is_html)
 		buf_addf(&name, " — %s", REPORT_STATES[s->state].says);
 	add_part(out, &f->step, buf_str(&name));

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +12,8 @@
 
 /* A temporary file of this age belongs to nobody any more. */
 #define STALE_S 3600
+/* A lost run of that age is not resumed any more. */
+#define STALE_PART_S (30 * 24 * 3600)
 
 struct generations {
 	uint64_t *item; /* owned */
@@ -32,13 +35,16 @@ static bool generation_of(const char *name, uint64_t *ret)
 	       str_uint64((struct str){s.p, s.n - strlen(".json")}, ret);
 }
 
-/* Temporary file of a report whose writer crashed: "7.json.Xa81bc". */
+/* Temporary file of a report whose writer crashed: "7.json.Xa81bc"; journal of
+   a run that was lost: "7.part". */
 static void remove_stale(int dir_fd, const char *name)
 {
+	bool is_part = str_ends(str_of(name), ".part");
 	struct stat st;
 
-	if (strstr(name, ".json.") && fstatat(dir_fd, name, &st, 0) == 0 &&
-	    st.st_mtime < time(NULL) - STALE_S)
+	if ((is_part || strstr(name, ".json.")) &&
+	    fstatat(dir_fd, name, &st, 0) == 0 &&
+	    st.st_mtime < time(NULL) - (is_part ? STALE_PART_S : STALE_S))
 		unlinkat(dir_fd, name, 0);
 }
 
@@ -103,22 +109,39 @@ static char *folder_of(const char *state_dir, const char *file)
 	return mem_printf("%s/reports/%.32s", state_dir, name);
 }
 
+static char *path_of(const char *state_dir, const char *file,
+		     uint64_t generation, const char *suffix)
+{
+	AUTO(mem_freep) char *folder = folder_of(state_dir, file);
+
+	return mem_printf("%s/%llu.%s", folder, (unsigned long long)generation,
+			  suffix);
+}
+
+static int make_folder(const char *state_dir, const char *folder,
+		       struct err *err)
+{
+	AUTO(mem_freep) char *all = folder_of(state_dir, "");
+
+	if (mkdir(all, 0700) < 0 && errno != EEXIST)
+		return err_sys(err, errno, "%s", all);
+	if (mkdir(folder, 0700) < 0 && errno != EEXIST)
+		return err_sys(err, errno, "%s", folder);
+	return 0;
+}
+
 /* The folder is there but for the first report of a file. */
 static int add_report(const char *state_dir, const char *folder,
 		      const char *path, const struct fd_text *report,
 		      struct err *err)
 {
-	AUTO(mem_freep) char *all = folder_of(state_dir, "");
-
 	if (fd_add_text(path, report, err) == 0)
 		return 0;
 	if (err->sys != ENOENT)
 		return -1;
-	if (mkdir(all, 0700) < 0 && errno != EEXIST)
-		return err_sys(err, errno, "%s", all);
-	if (mkdir(folder, 0700) < 0 && errno != EEXIST)
-		return err_sys(err, errno, "%s", folder);
 	*err = (struct err)ERR_INIT;
+	if (make_folder(state_dir, folder, err) < 0)
+		return -1;
 	return fd_add_text(path, report, err);
 }
 
@@ -151,8 +174,7 @@ int store_put(const char *state_dir, const char *file, uint64_t generation,
 {
 	AUTO(mem_freep) char *folder = folder_of(state_dir, file);
 	AUTO(mem_freep)
-	char *path = mem_printf("%s/%llu.json", folder,
-				(unsigned long long)generation);
+	char *path = path_of(state_dir, file, generation, "json");
 	bool has_room = is_unchanged(folder, room);
 
 	if (keep && add_report(state_dir, folder, path, report, err) < 0)
@@ -160,15 +182,56 @@ int store_put(const char *state_dir, const char *file, uint64_t generation,
 	return has_room ? 0 : prune(folder, keep, generation, err);
 }
 
+/* ---- journals ---- */
+
+int store_journal(const char *state_dir, const char *file, uint64_t generation,
+		  struct err *err)
+{
+	const int flags =
+		O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	AUTO(mem_freep) char *folder = folder_of(state_dir, file);
+	AUTO(mem_freep)
+	char *path = path_of(state_dir, file, generation, "part");
+	int fd = fd_open(path, flags, 0600);
+
+	if (fd < 0 && errno == ENOENT) {
+		if (make_folder(state_dir, folder, err) < 0)
+			return -1;
+		fd = fd_open(path, flags, 0600);
+	}
+	return fd < 0 ? err_sys(err, errno, "%s", path) : fd;
+}
+
+void store_end_journal(const char *state_dir, const char *file,
+		       uint64_t generation)
+{
+	AUTO(mem_freep)
+	char *path = path_of(state_dir, file, generation, "part");
+
+	unlink(path);
+}
+
+/* ---- what is kept ---- */
+
+static int get(const char *state_dir, const char *file, uint64_t generation,
+	       const char *suffix, struct buf *out, struct err *err)
+{
+	AUTO(mem_freep)
+	char *path = path_of(state_dir, file, generation, suffix);
+
+	return fd_read_file(path, out, err);
+}
+
+int store_get_journal(const char *state_dir, const char *file,
+		      uint64_t generation, struct buf *out, struct err *err)
+{
+	return get(state_dir, file, generation, "part", out, err);
+}
+
 int store_get(const char *state_dir, const char *file, uint64_t generation,
 	      struct buf *out, struct err *err)
 {
-	AUTO(mem_freep) char *folder = folder_of(state_dir, file);
-	AUTO(mem_freep)
-	char *path = mem_printf("%s/%llu.json", folder,
-				(unsigned long long)generation);
-
-	if (fd_read_file(path, out, err) == 0)
+	if (get(state_dir, file, generation, "json", out, err) == 0)
 		return 0;
 	if (err->sys != ENOENT)
 		return -1;

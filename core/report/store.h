@@ -44,6 +44,22 @@ bool store_make_room(const char *state_dir, const char *file, uint64_t keep,
 		     struct timespec *ret) MUST_USE;
 
 /*
+ * Open the journal of a run: a file for its results as they come, which is
+ * there until store_end_journal(), or for a month where the run was lost.
+ *
+ * returns  a descriptor to append to
+ * errors   ERR_SYS
+ */
+int store_journal(const char *state_dir, const char *file, uint64_t generation,
+		  struct err *err) MUST_USE;
+void store_end_journal(const char *state_dir, const char *file,
+		       uint64_t generation);
+/* Append the journal of a lost run to `out`. Errors as store_get(). */
+int store_get_journal(const char *state_dir, const char *file,
+		      uint64_t generation, struct buf *out, struct err *err)
+	MUST_USE;
+
+/*
  * Append a kept report to `out`.
  *
  * file    as given to store_put(); "" for a report that an earlier version kept

@@ -357,6 +357,41 @@ static int prepare(const struct plan_options *o, const struct values *inputs,
 	return 0;
 }
 
+/* Those that a step waits for, and so on. */
+static void take_waits(struct plan *plan, size_t step)
+{
+	const struct flow_step *flow = plan->steps[step].flow;
+
+	for (size_t i = 0; i < flow->n_waits; i++) {
+		struct plan_step *p = &plan->steps[flow->wait[i].step];
+
+		if (!p->is_taken) {
+			p->is_taken = true;
+			take_waits(plan, flow->wait[i].step);
+		}
+	}
+}
+
+/* Mark the steps that are before it. */
+static int take_before(const char *from, const struct strlist *known,
+		       struct arena *arena, struct plan *plan, struct err *err)
+{
+	size_t at = 0;
+
+	while (from && at < known->n && strcmp(known->item[at], from) != 0)
+		at++;
+	if (at == known->n)
+		return err_set(err, ERR_USAGE,
+			       "--from: routine %s has no step %s%s",
+			       plan->routine->name, from,
+			       hint_of(str_of(from), known, arena));
+	if (from && plan->by_needs)
+		take_waits(plan, at);
+	for (size_t i = 0; from && !plan->by_needs && i < at; i++)
+		plan->steps[i].is_taken = true;
+	return 0;
+}
+
 /* Decide about one step; steps that are left out need no values. */
 static int decide(const struct plan_options *o, const struct values *inputs,
 		  const struct strlist *only, const struct strlist *skipped,
@@ -366,6 +401,8 @@ static int decide(const struct plan_options *o, const struct values *inputs,
 	struct str name = str_of(step->name);
 	const char *why = NULL;
 
+	if (p->is_taken)
+		return 0;
 	if (!step->enabled) {
 		p->reason = REASON_DISABLED;
 		why = "disabled: enabled = false";
@@ -420,6 +457,12 @@ int plan_make(const struct plan_options *o, struct arena *arena,
 			i && p->step->parallel && r->steps[i - 1].parallel;
 		p->flow = &flow[i];
 		p->config = o->config;
+	}
+	if (take_before(o->from, &known, arena, &plan, err) < 0)
+		return -1;
+	for (size_t i = 0; i < r->n_steps; i++) {
+		struct plan_step *p = &plan.steps[i];
+
 		if (decide(o, &plan.inputs, &only, &skipped, p, arena, err) < 0)
 			return -1;
 	}

@@ -24,6 +24,7 @@ struct plan_options {
 	const struct routine *routine;
 	const char *only_step; /* the only step to run, for `step`; or NULL */
 	struct strlist only, skip; /* names of steps; n = 0 means no filter */
+	const char *from; /* steps before it take earlier results; or NULL */
 	struct inputs_given given; /* parameters */
 	bool dry_run;
 };
@@ -31,6 +32,7 @@ struct plan_options {
 struct plan_step {
 	const struct step *step;
 	bool with_previous; /* runs beside the step before it */
+	bool is_taken;	    /* an earlier result stands for its own */
 	/* REASON_NONE: the step runs. Else `error` says why it does not. */
 	enum step_reason reason;
 	struct str error;

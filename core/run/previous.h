@@ -1,16 +1,18 @@
 /*
- * The last whole run of a routine: for $previous, and for references of a step
- * that is traced alone.
+ * Earlier runs of a routine, whose results are values, or stand for those of
+ * another run.
  */
 #ifndef CORE_RUN_PREVIOUS_H
 #define CORE_RUN_PREVIOUS_H
 
 #include "core/base/arena.h"
+#include "core/base/err.h"
 #include "core/report/ledger.h"
 #include "core/report/report.h"
 
 /*
- * Find its report; a report that was changed since then does not count.
+ * Find the report of the last whole run; one that was changed since then does
+ * not count.
  *
  * which       the routine and its file
  * must_be_ok  false: a run with failures counts, too
@@ -20,6 +22,28 @@ const struct report *previous_find(struct ledger *l,
 				   const struct ledger_routine *which,
 				   bool must_be_ok, struct arena *arena)
 	MUST_USE;
+
+/*
+ * Find the last run that has a result of each of these steps, however it went.
+ * Of a run that was lost its journal counts: the steps that were ok.
+ *
+ * errors  ERR_UNKNOWN
+ */
+int previous_with(struct ledger *l, const struct ledger_routine *which,
+		  const struct strlist *steps, struct arena *arena,
+		  const struct report **ret, struct err *err) MUST_USE;
+
+/*
+ * Find one run, as previous_with() would.
+ *
+ * generation  a number, or "last"
+ * errors      ERR_USAGE    neither of them
+ *	       ERR_UNKNOWN  no run of this routine, or no report of it
+ *	       ERR_BUSY     it runs
+ */
+int previous_get(struct ledger *l, const struct ledger_routine *which,
+		 const char *generation, struct arena *arena,
+		 const struct report **ret, struct err *err) MUST_USE;
 
 /* The result of a step; NULL: there is no report, or no such step in it. */
 const struct report_step *previous_step(const struct report *r, struct str name)

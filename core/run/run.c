@@ -1,6 +1,7 @@
 #include "core/run/run.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -20,6 +21,7 @@
 #include "core/config/server_url.h"
 #include "core/report/ledger.h"
 #include "core/report/render.h"
+#include "core/report/store.h"
 #include "core/run/approve.h"
 #include "core/run/credentials.h"
 #include "core/run/foreach.h"
@@ -183,6 +185,8 @@ struct run {
 	struct approvals approvals;
 	bool has_paused;  /* use_pause() */
 	bool is_unsynced; /* the disk refuses, and that was said */
+	int journal;	  /* of results; -1: none yet */
+	bool has_no_journal;
 	struct loop_timer tick;
 	uint64_t begin_ns;
 	int64_t begin_wall_ns;
@@ -199,7 +203,7 @@ static void warn(struct run *r, const char *sentence)
 
 static bool is_whole(const struct run_options *o)
 {
-	return !o->only_step && !o->only.n && !o->skip.n;
+	return !o->only_step && !o->only.n && !o->skip.n && !o->from;
 }
 
 /* Name the routine, or one step of it: in the ledger `step` must not look like
@@ -251,6 +255,10 @@ static void fill_facts(struct run *r)
 		jw_kv_cstr(&w, "leash", r->leash.source);
 	if (r->loop.signal)
 		jw_kv_cstr(&w, "ended_by", signal_name(r->loop.signal));
+	if (r->walk->earlier) {
+		jw_key(&w, "taken_from");
+		jw_uint(&w, r->walk->earlier->generation);
+	}
 	jw_kv_list(&w, "warnings", &r->warnings);
 	jw_end(&w);
 	r->result->report.run = arena_str(&r->result->arena, buf_str(&run));
@@ -291,6 +299,52 @@ static void free_gate(void *arg)
 	r->gate = NULL;
 }
 
+/* ---- results as they come, for a run that is lost ---- */
+
+static int open_journal(struct run *r, struct err *err)
+{
+	const struct config *config = &r->o->file->config;
+
+	r->journal = store_journal(ledger_dir(r->ledger), config->path,
+				   r->result->report.generation, err);
+	return r->journal < 0 ? -1 : 0;
+}
+
+/* Keep a result that `run --resume` may take. */
+static void keep_result(struct run *r, const struct report_step *s)
+{
+	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+	struct report_step one = *s;
+	const struct report report = {
+		.generation = r->result->report.generation,
+		.routine = r->result->report.routine,
+		.steps = &one,
+		.n_steps = 1,
+	};
+	struct err err = ERR_INIT;
+
+	if (!r->ledger || s->state != STATE_OK || r->has_no_journal ||
+	    r->walk->plan.n_steps < 2 || !r->o->file->config.keep_runs)
+		return;
+	print_json(&report, &line);
+	if ((r->journal >= 0 || open_journal(r, &err) == 0) &&
+	    fd_write_all(r->journal, line.p, line.n) == 0)
+		return;
+	r->has_no_journal = true;
+	warn(r, arena_printf(&r->result->arena,
+			     "if this run is lost it cannot be resumed: %s",
+			     err.kind ? err.msg : strerror(errno)));
+}
+
+static void end_journal(struct run *r)
+{
+	if (r->journal >= 0)
+		store_end_journal(ledger_dir(r->ledger),
+				  r->o->file->config.path,
+				  r->result->report.generation);
+	fd_closep(&r->journal);
+}
+
 static void finish_ledger(struct run *r)
 {
 	struct arena *arena = &r->result->arena;
@@ -313,8 +367,10 @@ static void finish_ledger(struct run *r)
 			arena_printf(arena, "%s%s", end.which.name,
 				     end.summary + strlen(report->routine));
 	if (ledger_finish(r->ledger, report->generation, &end, &text,
-			  r->o->file->config.keep_runs, &err) == 0)
+			  r->o->file->config.keep_runs, &err) == 0) {
+		end_journal(r);
 		return;
+	}
 	warn(r, arena_printf(arena, "this run is not fully recorded: %s",
 			     err.msg));
 	fill_facts(r);
@@ -469,6 +525,7 @@ static void on_step_ended(void *arg, const struct step_run *s)
 {
 	struct run *r = arg;
 
+	keep_result(r, &s->result);
 	if (r->o->observer.ended)
 		r->o->observer.ended(r->o->observer.arg, &s->result);
 }
@@ -635,6 +692,64 @@ static void open_world(struct run *r)
 		previous_find(r->ledger, &which, false, &r->result->arena);
 }
 
+/* Steps whose results are taken, however they went. */
+static struct strlist taken_steps(struct run *r)
+{
+	struct strlist names = {NULL, 0};
+
+	for (size_t i = 0; i < r->walk->plan.n_steps; i++)
+		if (r->walk->plan.steps[i].is_taken)
+			list_add(&names, &r->result->arena,
+				 r->walk->plan.steps[i].step->name);
+	return names;
+}
+
+/* A dry run says of each step what would be taken, and from where. */
+static void say_taken(struct run *r)
+{
+	struct arena *arena = &r->result->arena;
+
+	for (size_t i = 0; i < r->walk->plan.n_steps; i++) {
+		struct plan_step *p = &r->walk->plan.steps[i];
+
+		if (!p->is_taken)
+			continue;
+		p->reason = REASON_DRY_RUN;
+		p->error = str_of(arena_printf(
+			arena, "would be taken from run %llu",
+			(unsigned long long)r->walk->earlier->generation));
+	}
+}
+
+/* Find the run whose results are taken. */
+static int find_earlier(struct run *r, struct err *err)
+{
+	AUTO(ledger_freep) struct ledger *own = NULL;
+	const struct ledger_routine which = {
+		.name = r->walk->plan.routine->name,
+		.file = r->o->file->config.path,
+	};
+	const struct strlist steps = taken_steps(r);
+	struct arena *arena = &r->result->arena;
+	struct ledger *l = r->ledger;
+	int rc;
+
+	r->walk->looks_back = r->o->only_step && !r->o->tracer;
+	if (!steps.n && !r->o->resume)
+		return 0;
+	if (!l && ledger_open_read(NULL, &own, err) < 0)
+		return -1;
+	l = l ? l : own;
+	rc = r->o->resume ? previous_get(l, &which, r->o->resume, arena,
+					 &r->walk->earlier, err)
+			  : previous_with(l, &which, &steps, arena,
+					  &r->walk->earlier, err);
+	r->walk->is_resumed = r->o->resume;
+	if (rc == 0 && r->o->dry_run)
+		say_taken(r);
+	return rc;
+}
+
 static int prepare(struct run *r, struct err *err)
 {
 	const struct run_options *o = r->o;
@@ -645,6 +760,7 @@ static int prepare(struct run *r, struct err *err)
 		.only_step = o->only_step,
 		.only = o->only,
 		.skip = o->skip,
+		.from = o->from,
 		.given = o->given,
 		.dry_run = o->dry_run,
 	};
@@ -662,6 +778,8 @@ static int prepare(struct run *r, struct err *err)
 		return -1;
 	if (result->busy_skipped)
 		return 0;
+	if (find_earlier(r, err) < 0)
+		return -1;
 	r->scrub = scrub_new();
 	for (size_t i = 0; i < o->file->header_values.n; i++)
 		scrub_add(r->scrub, str_of(o->file->header_values.item[i]));
@@ -757,7 +875,11 @@ static int execute(struct run *r, struct err *err)
 int run_routine(const struct run_options *o, struct run_result *ret,
 		struct err *err)
 {
-	struct run r = {.o = o, .result = ret, .walk = &ret->walk, .lock = -1};
+	struct run r = {.o = o,
+			.result = ret,
+			.walk = &ret->walk,
+			.lock = -1,
+			.journal = -1};
 	int status;
 
 	*ret = (struct run_result){.arena = ARENA_INIT};
@@ -775,6 +897,7 @@ int run_routine(const struct run_options *o, struct run_result *ret,
 	free_gate(&r);
 	jobs_release(&r.world.jobs);
 	fd_closep(&r.lock);
+	fd_closep(&r.journal);
 	log_set_filter(NULL, NULL);
 	eras_free(r.eras);
 	scrub_free(r.scrub);

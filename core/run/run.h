@@ -55,6 +55,8 @@ struct run_options {
 	const char *only_step; /* `step`: this one alone; NULL = all */
 	struct strlist only, skip;
 	struct inputs_given given;
+	const char *from;   /* steps before it are taken from the last run */
+	const char *resume; /* a generation, or "last"; NULL: none */
 	bool dry_run;
 	bool allow_empty;
 	struct strlist approved; /* names of --approve */

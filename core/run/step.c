@@ -669,6 +669,8 @@ static void write_facts(struct step_run *s)
 		jw_kv_int(&w, "duration_us",
 			  (int64_t)((s->end_ns - s->begin_ns) / 1000));
 	}
+	if (*s->inputs)
+		jw_kv_cstr(&w, "inputs", s->inputs);
 	s->facts_scrubbed = 0;
 	if (s->is_call)
 		add_call_facts(s, &w);
@@ -700,6 +702,40 @@ static void step_end(struct step_run *s)
 	if (!s->ctx->whole)
 		write_facts(s);
 	loop_timer_clear(s->ctx->loop, &s->budget);
+	env_release(&s->env);
+	set_phase(s, STEP_ENDED);
+	s->ctx->step_ended(s->ctx->ended_arg, s);
+}
+
+/* The facts of a result that was kept say where it comes from. */
+static struct str taken_facts(struct str run, uint64_t generation,
+			      struct arena *arena)
+{
+	struct str rest = run.n ? str_skip(run, 1) : STR("}");
+	struct str from;
+
+	if (run.n && scan_get(run, "taken_from", &from))
+		return run;
+	return str_of(arena_printf(arena, "{\"taken_from\":%llu%s%.*s",
+				   (unsigned long long)generation,
+				   run.n && scan_count(run) ? "," : "",
+				   STR_ARG(rest)));
+}
+
+void step_use(struct step_run *s, const struct report_step *kept,
+	      uint64_t generation)
+{
+	const struct report_step own = s->result;
+
+	s->result = *kept;
+	s->result.name = own.name;
+	s->result.type = own.type;
+	s->result.required = own.required;
+	s->result.run = taken_facts(kept->run, generation, &s->arena);
+	s->has_result = true;
+	if (s->mcp)
+		(void)!pool_leave(s->ctx->pool, &s->mcp->user, POOL_CLOSE,
+				  s->ctx->grace_ms);
 	env_release(&s->env);
 	set_phase(s, STEP_ENDED);
 	s->ctx->step_ended(s->ctx->ended_arg, s);
@@ -1365,7 +1401,7 @@ void step_init(struct step_run *s, struct step_context *ctx,
 	s->is_call = s->mode == JUDGE_mcp_client && step->tool;
 	if (ctx->doer)
 		s->doer = ctx->doer(step, ctx->whole);
-	if (!s->is_call || plan->reason != REASON_NONE)
+	if (!s->is_call || plan->reason != REASON_NONE || plan->is_taken)
 		return;
 	s->mcp = mem_zalloc(sizeof(*s->mcp));
 	s->mcp->facts = (struct buf)BUF_INIT(BUF_UNBOUNDED);

@@ -18,6 +18,7 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/jw.h"
+#include "core/base/sha256.h"
 #include "core/report/report.h"
 #include "core/base/loop.h"
 #include "core/run/credentials.h"
@@ -102,7 +103,8 @@ struct step_run {
 	int64_t begin_wall_ns;
 	bool is_cancelled;
 	bool has_result;
-	bool gave_up; /* to scrub the result */
+	bool gave_up;		       /* to scrub the result */
+	char inputs[SHA256_HEX_BYTES]; /* step_digest(); "": none was made */
 	struct report_step result;
 	struct env env;	 /* declared variables; owned */
 	size_t scrubbed; /* hits; those of its facts stand beside them */
@@ -130,6 +132,9 @@ void step_begin(struct step_run *s);
 void step_close(struct step_run *s, const struct judgement *j);
 /* What an execution that has ended tells of the whole; it may be released. */
 void step_take_over(struct step_run *s, const struct step_run *part);
+/* End it at once by its result in an earlier run, which `kept` borrows from. */
+void step_use(struct step_run *s, const struct report_step *kept,
+	      uint64_t generation);
 /* The user wants to stop: ends as `cancelled`. Twice: at once. */
 void step_cancel(struct step_run *s, const char *why);
 /* Free everything; the result dies with it. */

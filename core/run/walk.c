@@ -4,10 +4,13 @@
 #include <time.h>
 
 #include "core/base/jw.h"
+#include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/base/scan.h"
 #include "core/client/failure.h"
 #include "core/config/server_url.h"
 #include "core/run/previous.h"
+#include "core/run/step_inputs.h"
 
 /* ---- permission and credentials ---- */
 
@@ -16,7 +19,8 @@ static void judge(struct walk *w, struct plan_step *p)
 	struct gate *gate = w->ctx.gate;
 	struct err err = ERR_INIT;
 
-	if (p->reason != REASON_NONE && p->reason != REASON_DRY_RUN)
+	if ((p->reason != REASON_NONE && p->reason != REASON_DRY_RUN) ||
+	    p->is_taken)
 		return;
 	/* a dry run of a step that lacks a variable, or one without program */
 	if (!p->request.policy)
@@ -42,7 +46,7 @@ static void give_credentials(struct walk *w, struct plan_step *p,
 	struct credentials *c = w->world->credentials;
 	struct err err = ERR_INIT;
 
-	if (p->reason != REASON_NONE || w->ctx.loop->signal)
+	if (p->reason != REASON_NONE || p->is_taken || w->ctx.loop->signal)
 		return;
 	if ((credentials_give(c, &p->server_env, env, &err) < 0 ||
 	     credentials_give(c, &p->step->env, env, &err) < 0) &&
@@ -84,6 +88,25 @@ static const struct report_step *find_ok(const struct report *r,
 	return s && s->state == STATE_OK ? s : NULL;
 }
 
+/* The result of a step that this run has not. */
+static const struct report_step *find_last(struct walk *w, struct str name)
+{
+	const struct ledger_routine which = {
+		.name = w->plan.routine->name,
+		.file = w->ctx.config->path,
+	};
+	const char *step = arena_strndup(w->arena, name.p, name.n);
+	const struct report *r = NULL;
+
+	if (!w->looks_back || !w->world->ledger ||
+	    previous_with(w->world->ledger, &which, &(struct strlist){&step, 1},
+			  w->arena, &r, ERR_IGNORED) < 0)
+		return NULL;
+	log_note("$steps.%s has its value of run %llu", step,
+		 (unsigned long long)r->generation);
+	return previous_step(r, name);
+}
+
 static const struct report_step *find_result(void *arg, enum ref_root root,
 					     struct str name)
 {
@@ -97,7 +120,7 @@ static const struct report_step *find_result(void *arg, enum ref_root root,
 			return result_of(w, i);
 	for (size_t i = 0; i < ARRAY_LEN(w->world->earlier) && !earlier; i++)
 		earlier = find_ok(w->world->earlier[i], name);
-	return earlier;
+	return earlier ? earlier : find_last(w, name);
 }
 
 /* The object behind $run; date and time are the person's. */
@@ -185,11 +208,42 @@ static struct step_run *take(struct walk *w, size_t i)
 	return s;
 }
 
+/* Its result in the earlier run: of a step before --from however it went, else
+   where it was ok and would do the same now. */
+static const struct report_step *find_taken(struct walk *w, size_t i)
+{
+	const struct plan_step *p = &w->plan.steps[i];
+	const struct report_step *kept =
+		previous_step(w->earlier, str_of(p->step->name));
+
+	if (!kept || p->is_taken)
+		return kept;
+	if (!w->is_resumed || kept->state != STATE_OK || !kept->run.n ||
+	    !str_is(scan_decoded(scan_some(kept->run, "inputs"), SIZE_MAX,
+				 w->arena),
+		    w->runs[i].inputs) ||
+	    !step_inputs_are_older(w->ctx.gate, &p->request,
+				   scan_decoded(scan_some(kept->run, "started"),
+						SIZE_MAX, w->arena)))
+		return NULL;
+	return kept;
+}
+
 static void begin_step(struct walk *w, size_t i)
 {
 	struct step_run *s = take(w, i);
+	const struct report_step *kept = NULL;
 
-	turn_take(&w->turn, i, &s->arena);
+	if (!s->plan->is_taken)
+		turn_take(&w->turn, i, &s->arena);
+	if (s->plan->reason == REASON_NONE && !s->plan->is_taken)
+		step_inputs_digest(&w->turn, i, s->inputs);
+	if (w->earlier && s->plan->reason == REASON_NONE)
+		kept = find_taken(w, i);
+	if (kept) {
+		step_use(s, kept, w->earlier->generation);
+		return;
+	}
 	if (w->begun && s->plan->reason == REASON_NONE)
 		w->begun(w->arg, s);
 	step_begin(s);

@@ -41,6 +41,11 @@ struct walk {
 	void (*begun)(void *arg, const struct step_run *s);
 	void (*ended)(void *arg, const struct step_run *s);
 	void *arg;
+	/* Results of an earlier run, for the steps that the plan names, and
+	   those that were ok with equal inputs (is_resumed); NULL: none. */
+	const struct report *earlier;
+	bool is_resumed;
+	bool looks_back; /* of one step: others have their last results */
 
 	/* from here on: its own */
 	struct walk_world *world;

@@ -1,0 +1,127 @@
+#include "core/run/step_inputs.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/base/clock.h"
+#include "core/base/digest.h"
+
+static void add_str(struct sha256 *sum, struct str s)
+{
+	digest_number(sum, s.n);
+	sha256_add(sum, s.p, s.n);
+}
+
+/* Keys that say what is done, as they are written. */
+static void add_written(struct sha256 *sum, const struct toml_value *table)
+{
+	static const char *const keys[] = {
+		"type",	   "server", "url",	    "command",
+		"tool",	   "script", "interpreter", "routine",
+		"foreach", "with",   "message",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+		const struct toml_value *v = table && table->type == TOML_TABLE
+						     ? toml_get(table, keys[i])
+						     : NULL;
+
+		if (v)
+			toml_to_json(v, &text);
+		add_str(sum, buf_str(&text));
+	}
+}
+
+static void add_names(struct sha256 *sum, const struct env_refs *env)
+{
+	digest_number(sum, env->n + env->n_plain);
+	for (size_t i = 0; i < env->n; i++)
+		digest_text(sum, env->item[i].name);
+	for (size_t i = 0; i < env->n_plain; i++)
+		digest_text(sum, env->plain[i].name);
+}
+
+/* Values that are filled in later than the turn. */
+static void add_sources(struct sha256 *sum, const struct turn *t,
+			const struct plan_step *p)
+{
+	for (size_t i = 0; i < p->flow->n_waits; i++) {
+		AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+		const struct report_step *s =
+			t->result(t->arg, p->flow->wait[i].step);
+		struct jw w;
+
+		jw_init(&w, &text, false);
+		if (s && report_step_has_data(s))
+			report_step_data(&w, s);
+		if (s)
+			report_step_output(&text, s);
+		add_str(sum, buf_str(&text));
+	}
+	for (size_t i = 0; i < t->values.n_inputs; i++) {
+		add_str(sum, t->values.input[i].name);
+		add_str(sum, t->values.input[i].text);
+		add_str(sum, t->values.input[i].json);
+	}
+	if (p->step->params) {
+		AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+
+		toml_to_json(p->step->params, &text);
+		add_str(sum, buf_str(&text));
+	}
+}
+
+void step_inputs_digest(const struct turn *t, size_t step,
+			char ret[SHA256_HEX_BYTES])
+{
+	const struct plan_step *p = &t->plan->steps[step];
+	unsigned char bytes[SHA256_BYTES];
+	struct sha256 sum;
+
+	sha256_init(&sum);
+	add_written(&sum, p->step->written);
+	digest_text(&sum, p->request.program);
+	digest_vector(&sum, p->request.argv);
+	digest_text(&sum, p->step->server_name);
+	digest_text(&sum, p->step->tool);
+	add_str(&sum, p->inputs.json);
+	add_str(&sum, p->input);
+	add_str(&sum, p->items);
+	add_names(&sum, &p->server_env);
+	add_names(&sum, &p->step->env);
+	if (p->step->foreach || !p->request.program)
+		add_sources(&sum, t, p);
+	sha256_end(&sum, bytes);
+	sha256_text(bytes, ret);
+}
+
+/* ---- files ---- */
+
+static bool is_older(const char *path, struct str then)
+{
+	char text[CLOCK_TEXT_BYTES];
+	struct stat st;
+
+	if (!path)
+		return true;
+	if (stat(path, &st) < 0)
+		return false;
+	clock_format((int64_t)st.st_ctim.tv_sec * (int64_t)NS_PER_S +
+			     st.st_ctim.tv_nsec,
+		     text);
+	return then.n == strlen(text) && memcmp(text, then.p, then.n) < 0;
+}
+
+bool step_inputs_are_older(struct gate *gate,
+			   const struct gate_request *request, struct str then)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct gate_explained e;
+
+	if (!request->program)
+		return true;
+	return gate_explain(gate, request, &arena, &e, ERR_IGNORED) == 0 &&
+	       !e.missing_script && is_older(e.program, then) &&
+	       is_older(e.interpreter, then) && is_older(e.script, then);
+}

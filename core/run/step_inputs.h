@@ -1,0 +1,33 @@
+/*
+ * What a step is made of, to tell whether an earlier result is that of the same
+ * work.
+ */
+#ifndef CORE_RUN_STEP_INPUTS_H
+#define CORE_RUN_STEP_INPUTS_H
+
+#include "core/base/sha256.h"
+#include "core/run/turn.h"
+#include "gate/gate.h"
+
+/*
+ * Sum up the inputs of a step whose turn has come: type, program, server, tool,
+ * arguments and params with their values, standard input, and the names of its
+ * variables. Of `foreach` and a step that is a routine: also the results that
+ * it waits for, and the parameters. Pure.
+ *
+ * ret  hexadecimal
+ */
+void step_inputs_digest(const struct turn *t, size_t step,
+			char ret[SHA256_HEX_BYTES]);
+
+/*
+ * Are the files that the request runs, its program and script, the same as
+ * then? A file that is not found, or was written or moved since, is not.
+ *
+ * then  RFC 3339, of clock_format()
+ */
+bool step_inputs_are_older(struct gate *gate,
+			   const struct gate_request *request, struct str then)
+	MUST_USE;
+
+#endif
