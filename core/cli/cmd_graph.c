@@ -51,7 +51,7 @@ int cmd_graph(const struct args *args, struct err *err)
 		.names_only = true,
 		.passive = true,
 	};
-	const struct graph_format *format = NULL;
+	const struct graph_format *format = graph_formats;
 	const struct flow_step *flow;
 	const struct routine *r;
 

@@ -69,19 +69,9 @@ static int read_object(const char *text, struct arena *arena, struct str *ret,
 /* The JSON of a text that is to be of this type; false: it is not. */
 static bool as_type(struct str text, enum schema_type type, struct str *ret)
 {
-	static const unsigned types[] = {
-		[SCAN_NULL] = SCHEMA_TYPE_NULL,
-		[SCAN_FALSE] = SCHEMA_TYPE_BOOLEAN,
-		[SCAN_TRUE] = SCHEMA_TYPE_BOOLEAN,
-		[SCAN_NUMBER] = SCHEMA_TYPE_NUMBER | SCHEMA_TYPE_INTEGER,
-		[SCAN_STRING] = SCHEMA_TYPE_STRING,
-		[SCAN_ARRAY] = SCHEMA_TYPE_ARRAY,
-		[SCAN_OBJECT] = SCHEMA_TYPE_OBJECT,
-	};
-
 	return type != SCHEMA_TYPE_UNKNOWN && type != SCHEMA_TYPE_STRING &&
 	       scan_document(text, NULL, ret, ERR_IGNORED) == 0 &&
-	       types[scan_type(*ret)] & type;
+	       schema_types_of(*ret) & type;
 }
 
 /* Type of the elements of an array, where it is said at the usual place. */

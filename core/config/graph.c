@@ -190,69 +190,26 @@ static void print_text(const struct routine *r, const struct flow_step *flow,
 	buf_addc(out, '\n');
 }
 
-/* ---- dot ---- */
+/* ---- pictures ---- */
 
 /* A string of dot, in which the text is one. */
 static void add_dot_string(struct buf *out, struct str text)
 {
-	AUTO(buf_release) struct buf shown = BUF_INIT(BUF_UNBOUNDED);
-
-	log_visible(&shown, text, true);
 	buf_addc(out, '"');
-	for (const char *c = buf_cstr(&shown); *c; c++) {
-		if (*c == '"' || *c == '\\')
+	for (size_t i = 0; i < text.n; i++) {
+		if (text.p[i] == '"' || text.p[i] == '\\')
 			buf_addc(out, '\\');
-		if (*c == '\n')
+		if (text.p[i] == '\n')
 			buf_adds(out, "\\n");
 		else
-			buf_addc(out, *c);
+			buf_addc(out, text.p[i]);
 	}
 	buf_addc(out, '"');
 }
-
-static void add_label(const struct step *s, struct buf *out)
-{
-	buf_clear(out);
-	log_visible(out, str_of(s->name), false);
-	buf_addc(out, '\n');
-	log_visible(out, str_of(s->type), false);
-	add_lines(s, "\n", out);
-}
-
-static void print_dot(const struct routine *r, const struct flow_step *flow,
-		      struct buf *out)
-{
-	static const char *const styles[] = {
-		[EDGE_NEEDS] = "",
-		[EDGE_WAITS] = " [style=dashed]",
-		[EDGE_ORDER] = " [style=dotted]",
-	};
-	AUTO(buf_release) struct buf label = BUF_INIT(BUF_UNBOUNDED);
-	struct graph g = make_graph(r, flow);
-
-	buf_adds(out, "digraph ");
-	add_dot_string(out, str_of(r->name));
-	buf_adds(out, " {\n\trankdir=LR;\n\tnode [shape=box];\n");
-	for (size_t i = 0; i < r->n_steps; i++) {
-		add_label(&r->steps[i], &label);
-		buf_addf(out, "\ts%zu [label=", i);
-		add_dot_string(out, buf_str(&label));
-		buf_adds(out, "];\n");
-	}
-	for (size_t i = 0; i < g.n_points; i++)
-		buf_addf(out, "\ts%zu [shape=point];\n", r->n_steps + i);
-	for (size_t i = 0; i < g.n; i++)
-		buf_addf(out, "\ts%zu -> s%zu%s;\n", g.edge[i].from,
-			 g.edge[i].to, styles[g.edge[i].kind]);
-	buf_adds(out, "}\n");
-	arena_release(&g.arena);
-}
-
-/* ---- mermaid ---- */
 
 /* A label of mermaid, which reads HTML, entities, Markdown and directives in
    it: all but plain characters become numbers. */
-static void add_mermaid_label(struct buf *out, struct str text)
+static void add_mermaid_string(struct buf *out, struct str text)
 {
 	buf_addc(out, '"');
 	for (size_t i = 0; i < text.n; i++) {
@@ -269,30 +226,76 @@ static void add_mermaid_label(struct buf *out, struct str text)
 	buf_addc(out, '"');
 }
 
-static void print_mermaid(const struct routine *r, const struct flow_step *flow,
-			  struct buf *out)
+/* A language of pictures. */
+struct picture {
+	const char *begin, *end;
+	const char *node[2];  /* before and behind the label */
+	const char *point;    /* behind its name */
+	const char *arrow[3]; /* by kind of edge */
+	const char *style[3]; /* behind the edge */
+	void (*add_string)(struct buf *out, struct str text);
+};
+
+/* Texts are without control characters, but for newlines between lines. */
+static void draw(const struct picture *p, const struct routine *r,
+		 const struct flow_step *flow, struct buf *out)
 {
-	static const char *const arrows[] = {
-		[EDGE_NEEDS] = "-->",
-		[EDGE_WAITS] = "-. ended .->",
-		[EDGE_ORDER] = "-.->",
-	};
 	AUTO(buf_release) struct buf label = BUF_INIT(BUF_UNBOUNDED);
 	struct graph g = make_graph(r, flow);
 
-	buf_adds(out, "flowchart LR\n");
+	buf_adds(out, p->begin);
 	for (size_t i = 0; i < r->n_steps; i++) {
-		add_label(&r->steps[i], &label);
-		buf_addf(out, "\ts%zu[", i);
-		add_mermaid_label(out, buf_str(&label));
-		buf_adds(out, "]\n");
+		buf_clear(&label);
+		log_visible(&label, str_of(r->steps[i].name), false);
+		buf_addc(&label, '\n');
+		log_visible(&label, str_of(r->steps[i].type), false);
+		add_lines(&r->steps[i], "\n", &label);
+		buf_addf(out, "\ts%zu%s", i, p->node[0]);
+		p->add_string(out, buf_str(&label));
+		buf_addf(out, "%s\n", p->node[1]);
 	}
 	for (size_t i = 0; i < g.n_points; i++)
-		buf_addf(out, "\ts%zu(( ))\n", r->n_steps + i);
-	for (size_t i = 0; i < g.n; i++)
-		buf_addf(out, "\ts%zu %s s%zu\n", g.edge[i].from,
-			 arrows[g.edge[i].kind], g.edge[i].to);
+		buf_addf(out, "\ts%zu%s\n", r->n_steps + i, p->point);
+	for (size_t i = 0; i < g.n; i++) {
+		const struct edge *e = &g.edge[i];
+
+		buf_addf(out, "\ts%zu %s s%zu%s\n", e->from, p->arrow[e->kind],
+			 e->to, p->style[e->kind]);
+	}
+	buf_adds(out, p->end);
 	arena_release(&g.arena);
+}
+
+static void print_dot(const struct routine *r, const struct flow_step *flow,
+		      struct buf *out)
+{
+	static const struct picture dot = {
+		.begin = "digraph {\n\trankdir=LR;\n\tnode [shape=box];\n",
+		.end = "}\n",
+		.node = {" [label=", "];"},
+		.point = " [shape=point];",
+		.arrow = {"->", "->", "->"},
+		.style = {";", " [style=dashed];", " [style=dotted];"},
+		.add_string = add_dot_string,
+	};
+
+	draw(&dot, r, flow, out);
+}
+
+static void print_mermaid(const struct routine *r, const struct flow_step *flow,
+			  struct buf *out)
+{
+	static const struct picture mermaid = {
+		.begin = "flowchart LR\n",
+		.end = "",
+		.node = {"[", "]"},
+		.point = "(( ))",
+		.arrow = {"-->", "-. ended .->", "-.->"},
+		.style = {"", "", ""},
+		.add_string = add_mermaid_string,
+	};
+
+	draw(&mermaid, r, flow, out);
 }
 
 const struct graph_format graph_formats[] = {

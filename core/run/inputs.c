@@ -91,21 +91,6 @@ static void wrong(struct reading *r, struct str name, const char *fmt, ...)
 	va_end(ap);
 }
 
-static unsigned type_of(struct str json)
-{
-	static const unsigned types[] = {
-		[SCAN_NULL] = SCHEMA_TYPE_NULL,
-		[SCAN_FALSE] = SCHEMA_TYPE_BOOLEAN,
-		[SCAN_TRUE] = SCHEMA_TYPE_BOOLEAN,
-		[SCAN_NUMBER] = SCHEMA_TYPE_NUMBER | SCHEMA_TYPE_INTEGER,
-		[SCAN_STRING] = SCHEMA_TYPE_STRING,
-		[SCAN_ARRAY] = SCHEMA_TYPE_ARRAY,
-		[SCAN_OBJECT] = SCHEMA_TYPE_OBJECT,
-	};
-
-	return types[scan_type(json)];
-}
-
 /*
  * The value of a text by the type that is declared: a string as it is, another
  * type as JSON, of several types JSON where it is JSON of one of them.
@@ -118,7 +103,7 @@ static struct str typed(struct str text, unsigned types, struct arena *arena)
 
 	if (types != SCHEMA_TYPE_STRING &&
 	    scan_document(text, NULL, &json, ERR_IGNORED) == 0 &&
-	    (is_one || types & type_of(json)))
+	    (is_one || types & schema_types_of(json)))
 		return json;
 	jw_quote(&quoted, text);
 	return arena_str(arena, buf_str(&quoted));

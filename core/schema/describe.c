@@ -100,19 +100,24 @@ static void take_text(const struct node *node, const char *key,
 		*ret = arena_str(arena, value_text(text, &scratch));
 }
 
-static unsigned type_of_value(const struct jdoc *value)
+unsigned schema_types_of(struct str value)
 {
 	static const unsigned types[] = {
 		[SCAN_NULL] = SCHEMA_TYPE_NULL,
 		[SCAN_FALSE] = SCHEMA_TYPE_BOOLEAN,
 		[SCAN_TRUE] = SCHEMA_TYPE_BOOLEAN,
-		[SCAN_NUMBER] = SCHEMA_TYPE_NUMBER,
+		[SCAN_NUMBER] = SCHEMA_TYPE_NUMBER | SCHEMA_TYPE_INTEGER,
 		[SCAN_STRING] = SCHEMA_TYPE_STRING,
 		[SCAN_ARRAY] = SCHEMA_TYPE_ARRAY,
 		[SCAN_OBJECT] = SCHEMA_TYPE_OBJECT,
 	};
 
-	return types[value->type];
+	return types[scan_type(value)];
+}
+
+static unsigned type_of_value(const struct jdoc *value)
+{
+	return schema_types_of(value->raw) & ~(unsigned)SCHEMA_TYPE_INTEGER;
 }
 
 static void add_choice(struct reading *r, const struct jdoc *value,

@@ -58,6 +58,10 @@ bool schema_property(const struct schema *s, struct str name,
 enum schema_type schema_property_type(const struct schema *s, struct str name)
 	MUST_USE;
 
+/* Bits of the types that a proved JSON value has: a number may be an integer.
+ */
+unsigned schema_types_of(struct str value) MUST_USE;
+
 /* "a string", "an integer"; for one bit. Static. */
 const char *schema_type_phrase(enum schema_type type) MUST_USE;
 /*

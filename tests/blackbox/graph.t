@@ -31,7 +31,7 @@ tell (script)
     after failure'
 err_is "graph says nothing else" ""
 run_matins graph -c g.toml r --format dot
-out_like "dot" '^digraph "r" \{$'
+out_like "dot" '^digraph \{$'
 run_matins graph -c g.toml r --format=mermaid
 out_like "mermaid" '^flowchart LR$'
 run_matins graph -c g.toml r --json
