@@ -50,13 +50,25 @@ struct str str_cut(struct str *rest, char sep)
 	return head;
 }
 
+static bool ends_word(char c)
+{
+	return !c || c == ' ';
+}
+
 bool str_has_word(const char *words, struct str word)
 {
-	struct str rest = str_of(words);
+	while (word.n && *words) {
+		size_t n = 0;
 
-	while (rest.n)
-		if (str_eq(str_cut(&rest, ' '), word) && word.n)
+		while (n < word.n && !ends_word(words[n]) &&
+		       words[n] == word.p[n])
+			n++;
+		if (n == word.n && ends_word(words[n]))
 			return true;
+		while (!ends_word(*words))
+			words++;
+		words += *words == ' ';
+	}
 	return false;
 }
 
