@@ -91,7 +91,10 @@ struct client {
 
 	/* why no answer comes, once that is known */
 	enum step_reason reason; /* REASON_NONE: nothing failed */
-	bool is_cut;		 /* the output ended within a message */
+	/* Of the request that the transport lost last. */
+	struct transport_refusal refusal;
+	bool is_unsent;
+	bool is_cut; /* the output ended within a message */
 	struct buf sentence, details;
 	bool is_failure_told, is_telling_failure;
 
@@ -312,6 +315,8 @@ static enum news read_message(struct client *c, size_t *budget)
 		spend(budget, item.message.n);
 		break;
 	case TRANSPORT_LOST:
+		c->refusal = item.refusal;
+		c->is_unsent = !item.is_unknown && !item.refusal.status;
 		session_lost(c->session, item.id, failures[item.loss],
 			     &item.err, now_of(c));
 		break;
@@ -441,9 +446,14 @@ static void fail_call(struct client *c, struct call *call,
 		.type = CLIENT_FAILED,
 		.reason = reason,
 		.sentence = sentence,
+		.is_unsent = !call->session_ticket,
 		.details = buf_cstr(&c->details),
 	};
 
+	if (reason == REASON_TRANSPORT) {
+		e.is_unsent |= c->is_unsent;
+		e.refusal = c->refusal;
+	}
 	end_call(c, call, &e);
 }
 

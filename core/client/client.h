@@ -39,6 +39,7 @@
 #include "core/report/report.h"
 #include "core/base/loop.h"
 #include "core/secret/scrub.h"
+#include "core/transport/transport.h"
 #include "gate/gate.h"
 
 struct client;
@@ -90,6 +91,9 @@ struct client_event {
 	 */
 	enum step_reason reason;
 	const char *sentence;
+	/* And of a call: the server has nothing of it; the status of HTTP. */
+	bool is_unsent;
+	struct transport_refusal refusal;
 	/* Words of the server, for people: the first line on stdout that is
 	   no message, the last lines of stderr; "" without either. */
 	const char *details;

@@ -204,6 +204,17 @@ void tool_findings_say(const struct tool_findings *f, struct buf *out)
 		buf_addf(out, "%s%s", n++ ? "; " : "", f->hints.item[i]);
 }
 
+bool tool_may_repeat(struct str tool)
+{
+	struct str hints, hint;
+
+	return scan_get(tool, "annotations", &hints) &&
+	       ((scan_get(hints, "readOnlyHint", &hint) &&
+		 scan_type(hint) == SCAN_TRUE) ||
+		(scan_get(hints, "idempotentHint", &hint) &&
+		 scan_type(hint) == SCAN_TRUE));
+}
+
 bool tool_needs_task(struct str tool)
 {
 	struct str execution = scan_some(tool, "execution"), support;

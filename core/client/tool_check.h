@@ -77,6 +77,10 @@ bool tool_check_result(struct tool_check *c, struct str result,
    hints. */
 void tool_findings_say(const struct tool_findings *f, struct buf *out);
 
+/* Does the tool say that calling it once more does no harm: is it read-only, or
+   idempotent? */
+bool tool_may_repeat(struct str tool) MUST_USE;
+
 /* Must the tool be called as a task? (TK-2) */
 bool tool_needs_task(struct str tool) MUST_USE;
 

@@ -347,6 +347,28 @@ static void use_expect(const struct walk *w, const struct toml_value *expect)
 	}
 }
 
+/* ---- retry ---- */
+
+static void check_retry(const struct walk *w)
+{
+	const struct toml_value *on,
+		*retry = toml_get(w->step->written, "retry");
+
+	on = retry && retry->type == TOML_TABLE ? toml_get(retry, "on") : NULL;
+	for (size_t i = 0; on && on->type == TOML_ARRAY && i < on->array.n;
+	     i++) {
+		const struct toml_value *v = &on->array.item[i];
+
+		if (v->type == TOML_STRING && !retry_is_cause(v->string))
+			say(w, v,
+			    "\"%.*s\" is no cause of another attempt: write a "
+			    "reason such as \"deadline_call\", \"timeout\", "
+			    "\"transport\", \"exit:75\", \"rpc:-32000\" or "
+			    "\"http:502\"",
+			    STR_ARG(v->string));
+	}
+}
+
 /* ---- one step ---- */
 
 static void use_needs(const struct walk *w)
@@ -393,6 +415,7 @@ static void walk_step(const struct walk *w)
 	use_needs(w);
 	use_when(w, w->step->when);
 	use_expect(w, w->step->expect);
+	check_retry(w);
 	if (args)
 		use_value(w, args, USE_ARGUMENT);
 	if (w->step->params)

@@ -15,6 +15,7 @@
 #include "core/base/arena.h"
 #include "core/base/err.h"
 #include "core/config/findings.h"
+#include "core/config/retry.h"
 #include "core/secret/secret.h"
 #include "core/toml/toml.h"
 #include "gate/gate.h"
@@ -128,6 +129,7 @@ struct step {
 	struct strlist needs;		 /* names of steps */
 	const struct toml_value *when;	 /* a table, or NULL */
 	const struct toml_value *expect; /* likewise */
+	struct retry_rules retry;	 /* max = 0: there is none */
 	const char *after;     /* "always", "failure", "success"; or NULL */
 	const char *foreach;   /* a reference to an array; or NULL */
 	uint64_t max_parallel; /* of foreach */

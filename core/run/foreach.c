@@ -346,4 +346,4 @@ static void release(struct step_run *s)
 	free(f);
 }
 
-const struct step_doer foreach_doer = {begin, stop, release, true};
+const struct step_doer foreach_doer = {begin, stop, release, true, NULL};

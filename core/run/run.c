@@ -23,6 +23,7 @@
 #include "core/report/render.h"
 #include "core/report/store.h"
 #include "core/run/approve.h"
+#include "core/run/attempts.h"
 #include "core/run/credentials.h"
 #include "core/run/foreach.h"
 #include "core/run/nested.h"
@@ -641,12 +642,16 @@ static void open_pool(struct run *r)
 }
 
 /* Who does a step, or a part of one, that is neither program nor call. */
-static const struct step_doer *doer_of(const struct step *step, bool is_part)
+static const struct step_doer *doer_of(const struct step *step,
+				       const struct step_run *whole)
 {
-	return step->foreach && !is_part ? &foreach_doer
-	       : step->routine		 ? &nested_doer
-	       : step->message		 ? &approve_doer
-					 : NULL;
+	if (step->foreach && !whole)
+		return &foreach_doer;
+	if (step->retry.max && (!whole || whole->doer != &attempts_doer))
+		return &attempts_doer;
+	return step->routine   ? &nested_doer
+	       : step->message ? &approve_doer
+			       : NULL;
 }
 
 static void open_world(struct run *r)

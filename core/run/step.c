@@ -22,7 +22,8 @@
 /* A call, where the step is one. */
 struct mcp_step {
 	struct pool_user user;
-	uint64_t ticket; /* of the call; 0: none is open */
+	uint64_t ticket;      /* of the call; 0: none is open */
+	uint64_t hint_ticket; /* of the list that tells of the tool; or 0 */
 	/* strict: */
 	uint64_t list_ticket; /* 0: the tools are not waited for */
 	bool asked_anew;      /* the list is from after the step began */
@@ -678,6 +679,8 @@ static void write_facts(struct step_run *s)
 		add_program_facts(s, &w);
 	if (s->begin_ns)
 		add_environment(s, &w);
+	if (s->doer && s->doer->add_facts)
+		s->doer->add_facts(s, &w);
 	if (s->scrubbed + s->facts_scrubbed)
 		jw_kv_int(&w, "scrubbed",
 			  (int64_t)(s->scrubbed + s->facts_scrubbed));
@@ -698,8 +701,8 @@ static void step_end(struct step_run *s)
 	s->end_ns = loop_now(s->ctx->loop);
 	fail_unexpected(s);
 	keep_output(s);
-	/* those of one execution are shown nowhere */
-	if (!s->ctx->whole)
+	/* those of one execution are shown nowhere, but for an attempt's */
+	if (!s->ctx->whole || s->ctx->whole->doer->add_facts)
 		write_facts(s);
 	loop_timer_clear(s->ctx->loop, &s->budget);
 	env_release(&s->env);
@@ -777,6 +780,8 @@ static void exec_ended(void *arg)
 	p->out = (struct buf)BUF_INIT(BUF_UNBOUNDED);
 	j = judge_program(s->mode, buf_str(&s->out), &p->child.verdict,
 			  &s->arena);
+	s->cause.has_exit = p->child.verdict.exited;
+	s->cause.exit_status = p->child.verdict.exit_status;
 	/* step_end() keeps a part of an output that was cut off */
 	if (s->has_result && s->mode == JUDGE_script)
 		j.output = (struct str){NULL, 0};
@@ -824,6 +829,7 @@ static void exec_begin(struct step_run *s)
  */
 
 static void send_call(struct step_run *s);
+static void forget_hint(struct step_run *s);
 static void list_tools(struct step_run *s, bool anew);
 
 /* ---- a call: the end ---- */
@@ -838,6 +844,7 @@ static void mcp_leave(struct step_run *s, enum pool_end how)
 		return;
 	if (c)
 		keep_said(s, client_stderr(c), client_failure_details(c));
+	forget_hint(s);
 	m->waits = pool_leave(s->ctx->pool, &m->user, how, s->ctx->grace_ms);
 	if (m->waits) {
 		set_phase(s, STEP_CLOSING);
@@ -1041,6 +1048,15 @@ static bool asks_for_names(struct step_run *s)
 			   ERR_IGNORED) == 0;
 }
 
+/* The transport says more of a loss. */
+static void note_loss(struct step_run *s, const struct client_event *e)
+{
+	s->cause.is_before = e->is_unsent;
+	s->cause.http_status = e->refusal.status;
+	if (e->refusal.has_time)
+		s->cause.after_s = e->refusal.after_s;
+}
+
 static void mcp_on_event(void *arg, const struct client_event *e)
 {
 	struct step_run *s = arg;
@@ -1056,8 +1072,11 @@ static void mcp_on_event(void *arg, const struct client_event *e)
 		step_fail(s, REASON_RPC_ERROR,
 			  "the server answered error %lld: %.*s",
 			  (long long)e->of->code, STR_ARG(e->of->message));
+		s->cause.has_rpc = true;
+		s->cause.rpc_code = e->of->code;
 		break;
 	case CLIENT_FAILED:
+		note_loss(s, e);
 		step_fail(s, e->reason, "%s", e->sentence);
 		break;
 	case CLIENT_PROGRESS:
@@ -1087,8 +1106,47 @@ static void send_call(struct step_run *s)
 	};
 	struct err err = ERR_INIT;
 
-	if (client_call(m->user.client, &call, &m->ticket, &err) < 0)
+	s->cause.is_before = false;
+	if (client_call(m->user.client, &call, &m->ticket, &err) < 0) {
+		s->cause.is_before = true;
 		mcp_fail(s, REASON_TRANSPORT, err.msg);
+	}
+}
+
+/* ---- a call: may it be repeated ---- */
+
+static void on_hint(void *arg, const struct client_listed *l)
+{
+	struct step_run *s = arg;
+	const struct listing_item *item = NULL;
+
+	s->mcp->hint_ticket = 0;
+	if (l->type == CLIENT_RESULT)
+		item = listing_find(l->list, str_of(s->plan->step->tool));
+	s->cause.may_repeat = item && tool_may_repeat(item->json);
+}
+
+/* Ask for the tools beside the call, which does not wait for them. */
+static void ask_for_hint(struct step_run *s)
+{
+	struct mcp_step *m = s->mcp;
+	const struct client_list list = {
+		.kind = LISTING_TOOLS,
+		.done = on_hint,
+		.arg = s,
+	};
+
+	if (s->plan->step->retry.max &&
+	    client_list(m->user.client, &list, &m->hint_ticket, ERR_IGNORED) <
+		    0)
+		m->hint_ticket = 0;
+}
+
+static void forget_hint(struct step_run *s)
+{
+	if (s->mcp->hint_ticket && s->mcp->user.client)
+		client_unlist(s->mcp->user.client, s->mcp->hint_ticket);
+	s->mcp->hint_ticket = 0;
 }
 
 /* ---- a call: strict: arguments ---- */
@@ -1233,6 +1291,7 @@ static void mcp_opened(struct pool_user *u)
 {
 	struct step_run *s = u->arg;
 
+	ask_for_hint(s);
 	if (s->plan->strict)
 		list_tools(s, false);
 	else
@@ -1315,16 +1374,26 @@ void step_take_over(struct step_run *s, const struct step_run *part)
 	s->scrubbed += part->scrubbed;
 }
 
+void step_become(struct step_run *s, struct step_run *part)
+{
+	part->result.refused |= s->result.refused;
+	s->result = part->result;
+	s->has_result = true;
+	step_take_over(s, part);
+	if (!s->mcp || !part->mcp)
+		return;
+	s->mcp->check = part->mcp->check;
+	s->mcp->repairs = part->mcp->repairs;
+	tool_check_init(&part->mcp->check, (struct str){NULL, 0});
+}
+
 /* ---- the begin and the end of its life ---- */
 
 /* A step that others do has the time that the file says, or no end of it; that
-   of one with `foreach` is for each execution. */
+   of one with executions is for each of them. */
 static bool is_bounded(const struct step_run *s)
 {
-	const struct step *step = s->plan->step;
-
-	return (!step->foreach || s->ctx->whole) &&
-	       toml_get(step->written, "timeout");
+	return !s->doer->repeats && toml_get(s->plan->step->written, "timeout");
 }
 
 void step_begin(struct step_run *s)
@@ -1397,6 +1466,7 @@ void step_init(struct step_run *s, struct step_context *ctx,
 		.result = {.name = step->name,
 			   .type = step->type,
 			   .required = step->required},
+		.cause = {.is_before = true, .after_s = -1},
 	};
 	s->is_call = s->mode == JUDGE_mcp_client && step->tool;
 	if (ctx->doer)

@@ -42,6 +42,8 @@ struct step_doer {
 	void (*release)(struct step_run *s);
 	/* The others are executions of the step itself, which are judged. */
 	bool repeats;
+	/* Write members of the facts; or NULL. */
+	void (*add_facts)(const struct step_run *s, struct jw *w);
 };
 
 /* Things that the steps of a run share; borrowed by all of them. */
@@ -59,9 +61,10 @@ struct step_context {
 	/* Names of the steps around its routine, each with a slash; "". */
 	const char *path;
 	const struct values *values; /* at the time of a step's turn */
-	/* Of a step, or of one of its executions (`whole` is set); NULL: it is
-	   a program or a call. */
-	const struct step_doer *(*doer)(const struct step *step, bool is_part);
+	/* Of a step, or of one of the executions of `whole`; NULL: it is a
+	   program or a call. */
+	const struct step_doer *(*doer)(const struct step *step,
+					const struct step_run *whole);
 	struct step_run *whole; /* step whose executions these are; or NULL */
 	uint64_t grace_ms;	/* between the steps of an orderly end */
 	void (*step_ended)(void *ended_arg, struct step_run *s);
@@ -106,7 +109,8 @@ struct step_run {
 	bool gave_up;		       /* to scrub the result */
 	char inputs[SHA256_HEX_BYTES]; /* step_digest(); "": none was made */
 	struct report_step result;
-	struct env env;	 /* declared variables; owned */
+	struct retry_case cause; /* of a failure; .reason is not set */
+	struct env env;		 /* declared variables; owned */
 	size_t scrubbed; /* hits; those of its facts stand beside them */
 	size_t facts_scrubbed;
 	/* Owned; of a step that is run, or that calls. */
@@ -135,6 +139,8 @@ void step_take_over(struct step_run *s, const struct step_run *part);
 /* End it at once by its result in an earlier run, which `kept` borrows from. */
 void step_use(struct step_run *s, const struct report_step *kept,
 	      uint64_t generation);
+/* Give the step the result of an execution, which must live as long. */
+void step_become(struct step_run *s, struct step_run *part);
 /* The user wants to stop: ends as `cancelled`. Twice: at once. */
 void step_cancel(struct step_run *s, const char *why);
 /* Free everything; the result dies with it. */

@@ -265,6 +265,7 @@ static void lose_post(struct post *p, const struct reply_verdict *v)
 					     .id = p->id,
 					     .loss = v->loss,
 					     .is_unknown = v->is_unknown,
+					     .refusal = v->refusal,
 					     .err = v->err,
 				     });
 	else

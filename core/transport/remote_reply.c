@@ -234,8 +234,16 @@ static void lose(const struct post *p, enum transport_loss loss,
 static void lose_by_status(const struct post *p, bool is_unknown,
 			   struct reply_verdict *v)
 {
+	const struct http_head head = post_head(p);
+	struct str after;
+	struct transport_refusal *r = &v->refusal;
+
 	say_status(p, &v->err);
 	lose(p, TRANSPORT_BROKE, is_unknown, v);
+	r->status = head.status;
+	r->has_time = http_head_get(&head, "Retry-After", 0, &after);
+	if (r->has_time && (!str_int64(after, &r->after_s) || r->after_s < 0))
+		r->after_s = INT64_MAX;
 }
 
 static void lose_stream(const struct post *p, const struct http_end *end,

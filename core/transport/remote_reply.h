@@ -45,6 +45,7 @@ struct reply_verdict {
 	enum reply_what what;
 	enum transport_loss loss;
 	bool is_unknown;
+	struct transport_refusal refusal;
 	struct err err;
 	struct url *url;
 	/* Of REPLY_LATER: a random share of the jitter is added. */

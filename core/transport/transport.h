@@ -48,6 +48,12 @@ enum transport_loss {
 };
 
 /* Lives until the next transport_next(). */
+/* A request that was refused by the status of HTTP. */
+struct transport_refusal {
+	int status;	 /* 0: it was not */
+	bool has_time;	 /* the server says when to come again */
+	int64_t after_s; /* in so many seconds; INT64_MAX: a date */
+};
 struct transport_item {
 	enum transport_item_type type;
 	struct str message;
@@ -56,6 +62,7 @@ struct transport_item {
 	struct str id;
 	enum transport_loss loss;
 	bool is_unknown; /* the server may have received it: never repeat it */
+	struct transport_refusal refusal;
 	struct err err;
 };
 
