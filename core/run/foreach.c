@@ -33,6 +33,7 @@ struct foreach {
 	size_t n_written;  /* elements in both */
 	size_t n_shown;	   /* of these in `body`, for people */
 	struct str *later; /* elements behind one that runs still; owned */
+	struct values_read read;
 	const char *cancelled;
 };
 
@@ -201,6 +202,7 @@ static void begin_slot(struct foreach *f, struct slot *slot, struct str element)
 	v.step = slot->plan.step->name;
 	v.is_lenient = slot->plan.step->after;
 	v.item = element;
+	v.read = &f->read;
 	v.index = slot->index;
 	env_add_lines(&env, env_lines(&f->whole->env));
 	*s = (struct step_run){.env = env};
@@ -339,6 +341,7 @@ static void release(struct step_run *s)
 		}
 	for (size_t i = 0; i < f->n; i++)
 		free((char *)(uintptr_t)f->later[i].p);
+	arena_release(&f->read.arena);
 	buf_release(&f->data);
 	buf_release(&f->body);
 	free(f->slot);

@@ -232,11 +232,33 @@ int values_of_result(const struct report_step *s, const struct ref *ref,
 	return no_part(s, ref, key, arena, err);
 }
 
+/* The output as JSON, which is read once however often it is referred to; it is
+   none where p is NULL. */
+static struct str read_once(struct values_read *read,
+			    const struct report_step *s)
+{
+	struct values_output *o = read->first;
+
+	while (o && o->of != s)
+		o = o->next;
+	if (o)
+		return o->json;
+	o = ARENA_NEW(&read->arena, struct values_output);
+	o->of = s;
+	o->next = read->first;
+	read->first = o;
+	if (!get_json(s, &read->arena, &o->json))
+		o->json.p = NULL;
+	return o->json;
+}
+
 static int step_json(const struct values *v, const struct ref *ref,
 		     struct arena *arena, struct str *ret, struct err *err)
 {
 	const struct report_step *s =
 		v->find ? v->find(v->arg, ref->root, ref->step) : NULL;
+	struct ref behind = ref_behind(ref);
+	struct str json = {NULL, 0};
 
 	if (!s)
 		return err_set(err, ERR_UNKNOWN,
@@ -246,7 +268,10 @@ static int step_json(const struct values *v, const struct ref *ref,
 				       : "%.*s has no result; run that step as "
 					 "well",
 			       STR_ARG(ref->head));
-	return values_of_result(s, ref, arena, ret, err);
+	if (v->read && str_is(ref_first_key(ref, arena), "json"))
+		json = read_once(v->read, s);
+	return json.p ? ref_follow(&behind, json, ret, err)
+		      : values_of_result(s, ref, arena, ret, err);
 }
 
 /* ---- all of them ---- */

@@ -27,6 +27,16 @@ struct input {
 typedef const struct report_step *values_step(void *arg, enum ref_root root,
 					      struct str name);
 
+/* Outputs that were read as JSON, for who refers to them many times. */
+struct values_read {
+	struct arena arena; /* arena_release() it */
+	struct values_output {
+		const struct report_step *of;
+		struct str json; /* p is NULL: it is none */
+		struct values_output *next;
+	} * first;
+};
+
 struct values {
 	struct input *input;
 	size_t n_inputs;
@@ -37,9 +47,10 @@ struct values {
 	values_step *find; /* NULL: before the run */
 	/* Object behind $run. */
 	struct str (*run)(void *arg);
-	void *arg;	 /* of both */
-	struct str item; /* element of `foreach`; p is NULL without */
-	size_t index;	 /* of it */
+	void *arg;		  /* of both */
+	struct values_read *read; /* NULL: each output is read anew */
+	struct str item;	  /* element of `foreach`; p is NULL without */
+	size_t index;		  /* of it */
 };
 
 /*

@@ -27,7 +27,7 @@ listed() {
 	listed '[{"id":1e400,"s":"a\u0000"},{"id":[ 1.0 ],"s":"$input.k"},{"s":2,"id":null}]'
 	peer_step each serve 'tool = "echo"' 'foreach = "$steps.list.json"' \
 		'params = { k = 1, id = "over", t = "<{{item.s}}>" }' \
-		'with = { id = "$item.id", all = "$item", i = "$index" }'
+		'with = { id = "$item.id", all = "$item", i = "$index", l = "$steps.list.json[2].s" }'
 	plain after printf 'args = ["%s", "{{steps.each.items[-1].output}}"]'
 } >r.toml
 run_matins run -c r.toml r --json
@@ -42,11 +42,11 @@ json_is "foreach: the result is a list in order" \
 	step_results[1].data.items[0].data.schema mcp-client/1
 json_is "foreach: values go in as they came, with laid over params" \
 	step_results[1].data.items[0].output \
-	'{"k":1,"t":"<a\u0000>","id":1e400,"all":{"id":1e400,"s":"a\u0000"},"i":0}' \
+	'{"k":1,"t":"<a\u0000>","id":1e400,"all":{"id":1e400,"s":"a\u0000"},"i":0,"l":2}' \
 	step_results[1].data.items[1].output \
-	'{"k":1,"t":"<$input.k>","id":[1.0],"all":{"id":[1.0],"s":"$input.k"},"i":1}'
+	'{"k":1,"t":"<$input.k>","id":[1.0],"all":{"id":[1.0],"s":"$input.k"},"i":1,"l":2}'
 json_is "foreach: a later step reads its items" step_results[2].output \
-	'{"k":1,"t":"<2>","id":null,"all":{"s":2,"id":null},"i":2}'
+	'{"k":1,"t":"<2>","id":null,"all":{"s":2,"id":null},"i":2,"l":2}'
 json_is "foreach: one session serves all" step_results[1].run.mcp.messages 6 \
 	step_results[1].run.exit.status 0
 
