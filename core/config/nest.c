@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/limits.h"
+#include "core/config/params.h"
 
 static const struct routine *routine_of(const struct config *c,
 					const struct step *s)
@@ -103,6 +104,7 @@ static unsigned look(struct nesting *n, const struct routine *r)
 		if (!s->routine || (!next && (say_unknown(n, at), true)) ||
 		    is_circle(n, next, at))
 			continue;
+		params_check_step(next, s, n->findings);
 		depth = look(n, next);
 		if (depth == LIMIT_ROUTINE_DEPTH)
 			findings_addf(n->findings, false, at->line, at->col,

@@ -161,3 +161,112 @@ struct strlist params_names(const struct params *p, struct arena *arena)
 				       p->item[i].name.n));
 	return names;
 }
+
+struct strlist params_judge(const struct params *p, struct str name,
+			    struct str json, struct arena *arena)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct schema_result found = {.n = 0};
+	struct strlist sentences = {NULL, 0};
+	struct err err = ERR_INIT;
+	struct jw w;
+
+	jw_init(&w, &text, false);
+	jw_object(&w);
+	jw_key_str(&w, name);
+	jw_raw(&w, json);
+	jw_end(&w);
+	if (schema_validate(p->schema, buf_str(&text), arena, &found, &err) < 0)
+		list_add(&sentences, arena, arena_strdup(arena, err.msg));
+	for (size_t i = 0; i < found.n; i++) {
+		struct schema_violation *v = &found.item[i];
+
+		/* from "/NAME/a" to "/a" */
+		v->instance = str_skip(v->instance, 1);
+		v->instance = str_skip(v->instance, str_find(v->instance, '/'));
+		buf_clear(&text);
+		schema_violation_print(v, &text);
+		list_add(&sentences, arena,
+			 arena_strdup(arena, buf_cstr(&text)));
+	}
+	return sentences;
+}
+
+/* ---- a step that runs the routine ---- */
+
+/* A value without a reference, and without what only looks like one. */
+static bool is_constant(const struct toml_value *v)
+{
+	bool is = true;
+
+	if (v->type == TOML_STRING)
+		return !str_starts(v->string, "$") &&
+		       (!v->string.n ||
+			!memmem(v->string.p, v->string.n, "{{", 2));
+	for (size_t i = 0; v->type == TOML_ARRAY && i < v->array.n; i++)
+		is &= is_constant(&v->array.item[i]);
+	for (size_t i = 0; v->type == TOML_TABLE && i < v->table.n; i++)
+		is &= is_constant(&v->table.member[i].value);
+	return is;
+}
+
+static void check_value(const struct params *p, const struct toml_member *m,
+			struct arena *arena, struct findings *findings)
+{
+	AUTO(buf_release) struct buf json = BUF_INIT(BUF_UNBOUNDED);
+	struct strlist wrong;
+
+	if (!is_constant(&m->value))
+		return;
+	toml_to_json(&m->value, &json);
+	wrong = params_judge(p, str_of(m->key), buf_str(&json), arena);
+	for (size_t i = 0; i < wrong.n; i++)
+		findings_addf(findings, false, m->value.line, m->value.col,
+			      "parameter \"%s\": %s", m->key, wrong.item[i]);
+}
+
+static void check_values(const struct routine *r, const struct params *p,
+			 const struct toml_value *table, struct arena *arena,
+			 struct findings *findings)
+{
+	const struct strlist names = params_names(p, arena);
+
+	for (size_t i = 0; table && i < table->table.n; i++) {
+		const struct toml_member *m = &table->table.member[i];
+		const char *near =
+			str_nearest(str_of(m->key), names.item, names.n);
+
+		if (list_has(&names, m->key))
+			check_value(p, m, arena, findings);
+		else
+			findings_addf(
+				findings, false, m->line, m->col,
+				"routine %s has no parameter \"%s\"%s%s%s",
+				r->name, m->key,
+				near ? "; did you mean \"" : "",
+				near ? near : "", near ? "\"?" : "");
+	}
+}
+
+void params_check_step(const struct routine *r, const struct step *step,
+		       struct findings *findings)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(params_release) struct params p;
+	struct strlist names;
+
+	/* params_check() says why it cannot be read */
+	if (params_read(r, &arena, &p, ERR_IGNORED) < 0 || !p.schema)
+		return;
+	check_values(r, &p, step->params, &arena, findings);
+	check_values(r, &p, step->with, &arena, findings);
+	names = params_names(&p, &arena);
+	for (size_t i = 0; i < p.n; i++)
+		if (!p.item[i].fallback.p &&
+		    !toml_get(step->params, names.item[i]) &&
+		    !toml_get(step->with, names.item[i]))
+			findings_addf(findings, false, step->line, step->col,
+				      "routine %s needs the parameter \"%s\": "
+				      "add it to `params` of step \"%s\"",
+				      r->name, names.item[i], step->name);
+}

@@ -39,7 +39,17 @@ void params_release(struct params *p);
 struct strlist params_names(const struct params *p, struct arena *arena)
 	MUST_USE;
 
+/* Judge the value of one, JSON; sentences in `arena`, none where it fits. */
+struct strlist params_judge(const struct params *p, struct str name,
+			    struct str json, struct arena *arena) MUST_USE;
+
 /* Find every name, schema and default that cannot be used. */
 void params_check(const struct routine *r, struct findings *findings);
+/*
+ * Find what a step that runs the routine hands over wrongly: names, what is
+ * missing, and values that stand in the file.
+ */
+void params_check_step(const struct routine *r, const struct step *step,
+		       struct findings *findings);
 
 #endif

@@ -75,6 +75,7 @@ static int read_given(const struct inputs_given *given, struct arena *arena,
 /* Values as the routine declares them, and mistakes in them, a line each. */
 struct reading {
 	const struct params *params;
+	const struct inputs_given *asked;
 	struct values given;
 	struct arena *arena;
 	struct buf wrong;
@@ -111,33 +112,15 @@ static struct str typed(struct str text, unsigned types, struct arena *arena)
 
 static void judge(struct reading *r, const struct input *value)
 {
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	struct schema_result found = {.n = 0};
-	struct err err = ERR_INIT;
-	struct jw w;
+	const struct strlist found =
+		params_judge(r->params, value->name, value->json, r->arena);
 
-	jw_init(&w, &text, false);
-	jw_object(&w);
-	jw_key_str(&w, value->name);
-	jw_raw(&w, value->json);
-	jw_end(&w);
-	if (schema_validate(r->params->schema, buf_str(&text), r->arena, &found,
-			    &err) < 0)
-		wrong(r, value->name, "%s", err.msg);
-	for (size_t i = 0; i < found.n; i++) {
-		struct schema_violation *v = &found.item[i];
-
-		/* from "/NAME/a" to "/a" */
-		v->instance = str_skip(v->instance, 1);
-		v->instance = str_skip(v->instance, str_find(v->instance, '/'));
-		buf_clear(&text);
-		schema_violation_print(v, &text);
-		wrong(r, value->name, "%s", buf_cstr(&text));
-	}
+	for (size_t i = 0; i < found.n; i++)
+		wrong(r, value->name, "%s", found.item[i]);
 }
 
 static void read_one(struct reading *r, const struct schema_property *p,
-		     bool is_optional, struct values *ret)
+		     struct values *ret)
 {
 	const struct input *given = find(&r->given, p->name);
 	struct input value = {.name = p->name, .json = p->fallback};
@@ -154,10 +137,14 @@ static void read_one(struct reading *r, const struct schema_property *p,
 		if (given)
 			judge(r, &value);
 		ret->input[ret->n_inputs++] = value;
-	} else if (!is_optional) {
-		wrong(r, p->name, "is missing%s%.*s%s: add -p %.*s=VALUE",
+	} else if (!r->asked->is_optional) {
+		wrong(r, p->name, "is missing%s%.*s%s%s",
 		      p->description.n ? " (" : "", STR_ARG(p->description),
-		      p->description.n ? ")" : "", STR_ARG(p->name));
+		      p->description.n ? ")" : "",
+		      r->asked->object.n
+			      ? ""
+			      : arena_printf(r->arena, ": add -p %.*s=VALUE",
+					     STR_ARG(p->name)));
 	}
 }
 
@@ -184,13 +171,12 @@ static void refuse_others(struct reading *r)
 	}
 }
 
-static void read_declared(struct reading *r, bool is_optional,
-			  struct values *ret)
+static void read_declared(struct reading *r, struct values *ret)
 {
 	ret->input = ARENA_ARRAY(r->arena, struct input, r->params->n);
 	ret->n_inputs = 0;
 	for (size_t i = 0; i < r->params->n; i++)
-		read_one(r, &r->params->item[i], is_optional, ret);
+		read_one(r, &r->params->item[i], ret);
 	refuse_others(r);
 }
 
@@ -200,6 +186,7 @@ int inputs_read(const struct config *config, const struct routine *routine,
 {
 	AUTO(params_release) struct params params;
 	struct reading r = {.params = &params,
+			    .asked = given,
 			    .arena = arena,
 			    .wrong = BUF_INIT(BUF_UNBOUNDED)};
 	int rc;
@@ -212,7 +199,7 @@ int inputs_read(const struct config *config, const struct routine *routine,
 		ret->n_inputs = r.given.n_inputs;
 		return 0;
 	}
-	read_declared(&r, given->is_optional, ret);
+	read_declared(&r, ret);
 	rc = r.wrong.n ? err_set(err, ERR_USAGE,
 				 "parameters of routine %s, which `%s` "
 				 "shows:\n%s",

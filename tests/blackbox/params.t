@@ -177,6 +177,25 @@ err_like "help says it" 'bad\.toml:4:1: parameter "repo"'
 run_matins check bad.toml
 err_unlike "a routine without the table has any parameter" '"any"'
 
+cat >calls.toml <<-'END'
+	[routines.outer]
+	steps = [
+	  { name = "ok", type = "routine", routine = "digest", params = { repo = "a/b", days = "$input.days" } },
+	  { name = "more", type = "routine", routine = "digest", foreach = "$input.all", with = { repo = "$item" } },
+	  { name = "bad", type = "routine", routine = "digest", params = { days = 0, mode = "$$x", reop = "{{input.x}}" } },
+	  { name = "text", type = "routine", routine = "digest", params = { repo = "ab" } },
+	]
+END
+cat p.toml >>calls.toml
+run_matins check calls.toml
+for line in '5:[0-9]*: parameter "days": is 0, must be at least 1' \
+	'5:[0-9]*: routine digest has no parameter "reop"; did you mean "repo"\?' \
+	'5:[0-9]*: routine digest needs the parameter "repo": add it to `params` of step "bad"' \
+	'6:[0-9]*: parameter "repo": does not match the pattern'; do
+	err_like "check judges what a step hands over: ${line#*: }" "calls\.toml:$line"
+done
+err_like "and no value that is not known yet" 'calls\.toml: 4 errors'
+
 # ---- the schema of the configuration ----
 
 run_matins schema
