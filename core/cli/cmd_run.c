@@ -10,6 +10,7 @@
 #include "core/cli/put.h"
 #include "core/config/nest.h"
 #include "core/config/paths.h"
+#include "core/run/events.h"
 #include "core/run/run.h"
 
 #define RUN_OPTIONS                                                         \
@@ -27,14 +28,20 @@
 			"fail if the run cannot be recorded"                \
 	}
 
+#define EVENT_OPTION                                                    \
+	{                                                               \
+		"events", 0, "FILE|N", "tell each event as a JSON line" \
+	}
+
 const struct option options_run[] = {
 	RUN_OPTIONS,
 	{"from", 0, "STEP",
 	 "run from there; take what is before from the last run"},
 	{"resume", 0, "N", "run what was not ok in run N (or last), or is new"},
+	EVENT_OPTION,
 	{0},
 };
-const struct option options_step[] = {RUN_OPTIONS, {0}};
+const struct option options_step[] = {RUN_OPTIONS, EVENT_OPTION, {0}};
 
 static int approvals_are_there(const struct config *config,
 			       const struct run_options *o, struct err *err)
@@ -89,6 +96,8 @@ static int run_opened(const struct args *args, const struct config_file *file,
 		      struct err *err)
 {
 	const char *name = args->positional[0];
+	AUTO(events_freep) struct events *events = NULL;
+	const char *to = args_get(args, "events");
 	struct progress progress;
 	struct run_result result;
 	struct run_options o = {
@@ -119,8 +128,10 @@ static int run_opened(const struct args *args, const struct config_file *file,
 	    args_count(args, "jobs", LIMIT_STEPS, &o.jobs, err) < 0 ||
 	    param_options_read(args, arena, &o.given, err) < 0 ||
 	    path_check_links_of(print->output.path, &print->output.folder,
-				&file->config, err) < 0)
+				&file->config, err) < 0 ||
+	    (to && events_open(to, &file->config, &events, err) < 0))
 		return -1;
+	o.events = events;
 	progress_init(&progress, &o.observer);
 	status = run_routine(&o, &result, err);
 	progress_end(&progress);

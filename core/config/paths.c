@@ -168,7 +168,8 @@ int path_check_links_of(const char *named, const struct outfolder *d,
 	return 0;
 }
 
-int path_open(const char *path, const struct config *config, struct err *err)
+int path_open(const char *path, int flags, const struct config *config,
+	      struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	AUTO(fd_closep) int dir = -1;
@@ -194,7 +195,8 @@ int path_open(const char *path, const struct config *config, struct err *err)
 		return err_set(err, ERR_POLICY,
 			       "%s: its folder was replaced just now", path);
 	fd = openat(dir, place.name,
-		    O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+		    flags | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC,
+		    0666);
 	return fd < 0 ? err_sys(err, errno, "%s", path) : fd;
 }
 

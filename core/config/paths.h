@@ -71,16 +71,16 @@ int path_check_links(const char *named, const struct outfolder *d,
 int path_check_links_of(const char *named, const struct outfolder *d,
 			const struct config *config, struct err *err) MUST_USE;
 /*
- * Open a file whose content is handed on, judged by the same rule, without
- * waiting for the writer of a FIFO.
+ * Open a file whose content is handed on, or that events go to, judged by the
+ * same rule, without waiting for the other end of a FIFO.
  *
- * path     absolute
+ * flags    O_RDONLY, or those for writing, of open(2)
  * returns  the descriptor, the caller's; -1: err, with `sys` where the cause
  *	    is an errno
  * errors   ERR_POLICY, ERR_SYS
  */
-int path_open(const char *path, const struct config *config, struct err *err)
-	MUST_USE;
+int path_open(const char *path, int flags, const struct config *config,
+	      struct err *err) MUST_USE;
 /*
  * Whether a file or folder can be trusted: the first, it is owned by the user
  * or root; the second, no other user may write it.

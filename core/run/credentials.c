@@ -1,5 +1,6 @@
 #include "core/run/credentials.h"
 
+#include <fcntl.h>
 #include <assert.h>
 
 #include "core/base/fd.h"
@@ -226,13 +227,13 @@ static int open_file(void *arg, const char *path, struct err *err)
 {
 	const struct credentials *c = arg;
 
-	return path_open(path, c->ctx.config, err);
+	return path_open(path, O_RDONLY, c->ctx.config, err);
 }
 
 static int credentials_check_file(const struct credentials *c, const char *path,
 				  struct err *err)
 {
-	AUTO(fd_closep) int fd = path_open(path, c->ctx.config, err);
+	AUTO(fd_closep) int fd = path_open(path, O_RDONLY, c->ctx.config, err);
 
 	/* the reader reports any other cause */
 	return fd < 0 && err->kind == ERR_POLICY ? -1 : 0;

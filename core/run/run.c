@@ -25,6 +25,7 @@
 #include "core/run/approve.h"
 #include "core/run/attempts.h"
 #include "core/run/credentials.h"
+#include "core/run/events.h"
 #include "core/run/foreach.h"
 #include "core/run/nested.h"
 #include "core/run/previous.h"
@@ -535,6 +536,7 @@ static void on_progress(void *arg, const struct step_run *s, const char *note)
 {
 	struct run *r = arg;
 
+	events_progress(r->o->events, s->ctx->path, s->plan->step->name, note);
 	if (r->o->observer.progress)
 		r->o->observer.progress(r->o->observer.arg, s->plan->step->name,
 					note);
@@ -686,6 +688,7 @@ static void open_world(struct run *r)
 		w->jobs.max = o->jobs;
 	w->credentials = r->credentials;
 	w->ledger = r->ledger;
+	w->events = o->events;
 	w->generation = r->result->report.generation;
 	w->begin_wall_ns = r->begin_wall_ns;
 	if (!o->tracer)
@@ -864,6 +867,8 @@ static int execute(struct run *r, struct err *err)
 	for (size_t i = 0; t && i < r->walk->plan.n_steps; i++)
 		if (t->begin(t->arg, r->gate, &r->walk->plan.steps[i], err) < 0)
 			return -1;
+	events_run_begun(r->o->events, result->report.generation,
+			 r->walk->plan.routine->name);
 	r->walk->begun = on_step_begun;
 	r->walk->ended = on_step_ended;
 	r->walk->arg = r;
@@ -874,6 +879,8 @@ static int execute(struct run *r, struct err *err)
 		return -1;
 	fill_report(r);
 	finish_ledger(r);
+	events_run_ended(r->o->events, result->exit_status,
+			 report_summary(&result->report, &result->arena));
 	return 0;
 }
 
@@ -895,6 +902,8 @@ int run_routine(const struct run_options *o, struct run_result *ret,
 	if (status == 0 && !ret->busy_skipped)
 		status = execute(&r, err);
 	if (status < 0) {
+		events_run_ended(o->events, err_exit_status(err->kind),
+				 err->msg);
 		record_failure(&r, err);
 		/* programs that run need the loop and the gate to end */
 		run_result_release(ret);

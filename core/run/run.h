@@ -34,6 +34,7 @@ struct run_observer {
 	void *arg;
 };
 
+struct events;
 struct scrub;
 
 /* A trace changes the policy of steps, and looks at their verdicts. */
@@ -55,8 +56,9 @@ struct run_options {
 	const char *only_step; /* `step`: this one alone; NULL = all */
 	struct strlist only, skip;
 	struct inputs_given given;
-	const char *from;   /* steps before it are taken from the last run */
-	const char *resume; /* a generation, or "last"; NULL: none */
+	const char *from;      /* steps before it are taken from the last run */
+	struct events *events; /* borrowed; NULL: none are told */
+	const char *resume;    /* a generation, or "last"; NULL: none */
 	bool dry_run;
 	bool allow_empty;
 	struct strlist approved; /* names of --approve */

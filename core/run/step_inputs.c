@@ -5,6 +5,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/digest.h"
+#include "core/base/limits.h"
 
 static void add_str(struct sha256 *sum, struct str s)
 {
@@ -72,6 +73,26 @@ static void add_sources(struct sha256 *sum, const struct turn *t,
 	}
 }
 
+/* Steps of a routine that is a step, and of those in it. */
+static void add_routine(struct sha256 *sum, const struct config *config,
+			const char *name, unsigned depth)
+{
+	const struct routine *r = depth < LIMIT_ROUTINE_DEPTH
+					  ? config_routine(config, name)
+					  : NULL;
+
+	for (size_t i = 0; r && i < r->n_steps; i++) {
+		AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+
+		if (r->steps[i].written)
+			toml_to_json(r->steps[i].written, &text);
+		add_str(sum, buf_str(&text));
+		if (r->steps[i].routine)
+			add_routine(sum, config, r->steps[i].routine,
+				    depth + 1);
+	}
+}
+
 void step_inputs_digest(const struct turn *t, size_t step,
 			char ret[SHA256_HEX_BYTES])
 {
@@ -90,6 +111,8 @@ void step_inputs_digest(const struct turn *t, size_t step,
 	add_str(&sum, p->items);
 	add_names(&sum, &p->server_env);
 	add_names(&sum, &p->step->env);
+	if (p->step->routine)
+		add_routine(&sum, p->config, p->step->routine, 0);
 	if (p->step->foreach || !p->request.program)
 		add_sources(&sum, t, p);
 	sha256_end(&sum, bytes);

@@ -9,6 +9,7 @@
 #include "core/base/scan.h"
 #include "core/client/failure.h"
 #include "core/config/server_url.h"
+#include "core/run/events.h"
 #include "core/run/previous.h"
 #include "core/run/step_inputs.h"
 
@@ -160,6 +161,7 @@ static void on_step_ended(void *arg, struct step_run *s)
 	order_end(&w->order, (size_t)(s - w->runs));
 	jobs->running -= !s->doer;
 	jobs->has_news = true;
+	events_step_ended(w->world->events, w->ctx.path, &s->result);
 	if (w->ended)
 		w->ended(w->arg, s);
 }
@@ -244,6 +246,9 @@ static void begin_step(struct walk *w, size_t i)
 		step_use(s, kept, w->earlier->generation);
 		return;
 	}
+	if (s->plan->reason == REASON_NONE)
+		events_step_begun(w->world->events, w->ctx.path,
+				  s->plan->step->name);
 	if (w->begun && s->plan->reason == REASON_NONE)
 		w->begun(w->arg, s);
 	step_begin(s);

@@ -31,6 +31,7 @@ struct walk_world {
 	/* With results of steps that no plan has, the first one first; NULL:
 	   none. */
 	const struct report *earlier[2];
+	struct events *events; /* NULL: none are told */
 	uint64_t generation;
 	int64_t begin_wall_ns; /* of the run */
 };
