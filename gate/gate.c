@@ -488,6 +488,7 @@ static void fill_child(struct gate_child *c, struct prepared *p)
 	if (g->children)
 		g->children->prev = c;
 	g->children = c;
+	g->n_alive++;
 	g->spawned++;
 }
 
@@ -648,7 +649,10 @@ static int hand_over(struct gate_child *c, struct err *err)
  */
 static bool may_overlap(const struct prepared *p, size_t n)
 {
-	return n < GATE_STARTING && !p->gate->ns.as_user && may_follow(p);
+	const struct gate *g = p->gate;
+
+	return n < GATE_STARTING && g->n_alive < GATE_BUSY && !g->ns.as_user &&
+	       may_follow(p);
 }
 
 /* Start what is prepared; wait for it where that is due. */
@@ -1002,6 +1006,8 @@ int gate_child_wait(struct gate_child *c, struct gate_verdict *ret)
 		    !end.si_pid)
 			return 1;
 		c->ended = true;
+		if (c->gate)
+			c->gate->n_alive--;
 		c->run.init.pid = 0;
 		if (c->gate)
 			c->gate->seen = (struct gate_seen){.cwd = NULL};
@@ -1031,6 +1037,7 @@ static void end_child(struct gate_child *c)
 
 	if (c->gate) {
 		close_start(c);
+		c->gate->n_alive -= !c->ended;
 		*(c->prev ? &c->prev->next : &c->gate->children) = c->next;
 		if (c->next)
 			c->next->prev = c->prev;

@@ -38,8 +38,10 @@ struct identity {
 /* Private places: /tmp, /var/tmp, /dev/shm, HOME. */
 #define GATE_PLACES 4
 
-/* Starts that are under way at once. */
+/* Starts that are under way at once; one where so many children are alive that
+   all processors are busy anyway. */
 #define GATE_STARTING 3
+#define GATE_BUSY 16
 
 /* A user namespace that gives the files of one owner to another user. */
 struct gate_idmap {
@@ -103,6 +105,7 @@ struct gate {
 	const struct real_path *real_paths; /* of own_paths_real() */
 	bool swept;		     /* folders of crashed runs are removed */
 	struct gate_child *children; /* not freed yet */
+	size_t n_alive;		     /* of them, as far as is known */
 	/* Those that are not waited for, in their order. */
 	struct gate_child *starting[GATE_STARTING];
 	size_t n_starting;
