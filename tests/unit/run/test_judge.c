@@ -145,3 +145,24 @@ TEST(harness, first_of_text_summary_output, is_the_body)
 	j = judge_program(JUDGE_harness, STR("1 2"), &good, &arena);
 	assert_int_equal(j.reason, REASON_NOT_JSON);
 }
+
+TEST(plugin, every_shape, has_its_reason)
+{
+	static const struct row rows[] = {
+		{"{}", &good, REASON_NONE},
+		{"{\"success\":true,\"output\":\"o\"}", &good, REASON_NONE},
+		{"{\"success\":null,\"output\":5}", &good, REASON_NONE},
+		{"{\"success\":false}", &good, REASON_IS_ERROR},
+		{"{\"success\":false,\"error\":[]}", &good, REASON_IS_ERROR},
+		{"{\"skipped\":true,\"success\":false}", &good,
+		 REASON_CONDITION},
+		{"{\"skipped\":\"true\"}", &good, REASON_NONE},
+		{"{\"success\":true}", &status3, REASON_EXIT_STATUS},
+		{"[]", &good, REASON_NOT_JSON},
+		{"\"text\"", &good, REASON_NOT_JSON},
+		{"{} {}", &good, REASON_NOT_JSON},
+		{"", &good, REASON_NOT_JSON},
+	};
+
+	check(rows, ARRAY_LEN(rows), JUDGE_python);
+}
