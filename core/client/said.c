@@ -25,6 +25,9 @@ static const struct {
 	{"permission denied", SAID_ACCESS},
 	{"operation not permitted", SAID_ACCESS},
 	{"permissionerror", SAID_ACCESS},
+	/* of SQLite, which names no file */
+	{"unable to open database file", SAID_ACCESS},
+	{"attempt to write a readonly database", SAID_WRITE},
 	{"enoent", SAID_MISSING},
 	{"no such file or directory", SAID_MISSING},
 	{"cannot access", SAID_MISSING},
@@ -184,13 +187,24 @@ static struct str last_part(struct str before)
 	return before;
 }
 
+/* Words before the name of a file that is made or replaced. */
+static const char *const verbs[] = {
+	"cannot create ",	    "can't create ",
+	"cannot open output file ", "could not write config file ",
+	"cannot rename ",
+};
+
+static bool is_making(struct str line)
+{
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+		if (memmem(line.p, line.n, verbs[i], strlen(verbs[i])))
+			return true;
+	return false;
+}
+
 /* "cannot create a.md" */
 static struct str made_name(struct str part)
 {
-	static const char *const verbs[] = {"cannot create ", "can't create ",
-					    "cannot open output file ",
-					    "could not write config file "};
-
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
 		if (str_starts(part, verbs[i]))
 			return str_skip(part, strlen(verbs[i]));
@@ -248,13 +262,13 @@ static bool is_better(const struct said_refusal *a,
 
 struct said_refusal said_refusal(struct str text)
 {
-	struct said_refusal best = {SAID_NOTHING, {NULL, 0}};
+	struct said_refusal best = {.kind = SAID_NOTHING};
 
 	text = str_first(text, SAID_BYTES);
 	while (text.n) {
 		struct str line = str_cut(&text, '\n');
 		struct str words = {NULL, 0};
-		struct said_refusal here = {kind_of(line, &words), {NULL, 0}};
+		struct said_refusal here = {.kind = kind_of(line, &words)};
 
 		if (!here.kind)
 			continue;
@@ -265,6 +279,7 @@ struct said_refusal said_refusal(struct str text)
 		    (here.kind == SAID_ACCESS || here.kind == SAID_WRITE ||
 		     here.kind == SAID_BUSY))
 			here.path = name_in(line, words, here.kind);
+		here.makes = is_making(line);
 		if (is_better(&here, &best))
 			best = here;
 	}

@@ -8,6 +8,8 @@
 #ifndef CORE_CLIENT_SAID_H
 #define CORE_CLIENT_SAID_H
 
+#include <stdbool.h>
+
 #include "core/base/attr.h"
 #include "core/base/buf.h"
 #include "core/base/str.h"
@@ -31,6 +33,7 @@ struct said_refusal {
 	   a bare name, too. A slice of the text, {NULL, 0} when it names none.
 	 */
 	struct str path;
+	bool makes; /* the line says that the file was to be made */
 };
 
 /*

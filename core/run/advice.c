@@ -392,6 +392,27 @@ static void add_shell_word(struct finder *f)
 		}
 }
 
+/* Name a value of another step that the program took for a file. */
+static void add_value_taken(struct finder *f)
+{
+	size_t nth =
+		f->known->failed && f->said == SAID_MISSING && f->known->request
+			? file_of_data(&f->files)
+			: 0;
+
+	if (nth)
+		piece_add(
+			&f->pieces,
+			arena_printf(f->arena,
+				     "argument %zu is the value of a "
+				     "reference, and the program takes it for "
+				     "the name of a file",
+				     nth),
+			NULL, NULL);
+	/* a text is no file that a trace could find */
+	f->is_final |= nth && !strchr(f->known->given[nth], '/');
+}
+
 /* Files that a refused program would have read next. */
 static void add_arguments(struct finder *f)
 {
@@ -489,6 +510,7 @@ struct advice_list advice_find(const struct advice_known *known,
 	}
 	if (known->form == ADVICE_TOML)
 		add_shell_word(&f);
+	add_value_taken(&f);
 	if (known->verdict)
 		add_denials(&f);
 	if (known->verdict)

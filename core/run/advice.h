@@ -46,6 +46,9 @@ struct advice_known {
 	/* Both NULL: no file is advised. */
 	struct gate *gate;
 	const struct gate_request *request; /* as it was started */
+	/* All arguments, where those that hold data are left out of .request;
+	   NULL: none are. */
+	const char *const *given;
 	/* "matins trace morning weather", for the last piece; or NULL, and
 	   what it is a trace of: "morning weather", or NULL */
 	const char *trace, *trace_of;

@@ -122,6 +122,21 @@ bool file_is_start(const struct file_finder *f, const char *folder)
 		       : !strcmp(folder, path_resolve(".", NULL, f->arena));
 }
 
+size_t file_of_data(const struct file_finder *f)
+{
+	const bool *from_data = f->known->request->from_data;
+	const char *const *argv = f->known->given;
+
+	for (size_t i = 1; from_data && argv && argv[i]; i++) {
+		size_t n = strcspn(argv[i], "\n");
+
+		if (from_data[i] && n &&
+		    memmem(f->known->said.p, f->known->said.n, argv[i], n))
+			return i;
+	}
+	return 0;
+}
+
 /* Add the paths that words of the person name. */
 static void add_said(struct file_finder *f, struct str text)
 {
@@ -314,6 +329,37 @@ void file_judge(struct file_finder *f, enum said_kind kind,
 /* Files that a list of a sentence names. */
 #define KEPT_SHOWN 4
 
+/* The file of an argument that a program replaces by another one beside it. */
+static const char *beside_named(struct file_finder *f, const char *path)
+{
+	const struct strlist *list = file_named(f);
+	size_t n = (size_t)(strrchr(path, '/') - path) + 1;
+
+	for (size_t i = 0; i < list->n; i++)
+		if (strncmp(list->item[i], path, n) == 0 &&
+		    !strchr(list->item[i] + n, '/'))
+			return list->item[i];
+	return path;
+}
+
+/* The one file that arguments name, where words about a write name none. */
+static const char *only_file(struct file_finder *f)
+{
+	const struct strlist *list = file_named(f);
+	const char *path = "";
+	struct stat st;
+
+	for (size_t i = 0; i < list->n; i++) {
+		if (!*list->item[i] || stat(list->item[i], &st) < 0 ||
+		    !S_ISREG(st.st_mode))
+			continue;
+		if (*path)
+			return "";
+		path = list->item[i];
+	}
+	return path;
+}
+
 /* Find what a program could not replace: a file that stays as it is, or, where
    it names another one, the files that do. */
 static bool find_busy(struct file_finder *f, struct refused_file *file)
@@ -327,6 +373,13 @@ static bool find_busy(struct file_finder *f, struct refused_file *file)
 	file->why = *file->path ? protection_of(f, file->path) : NULL;
 	if (file->why)
 		return true;
+	/* a file that is granted by itself stays where it is */
+	if (*file->path && !path_is_beneath(file->path, &p->write)) {
+		file->path = beside_named(f, file->path);
+		file->is_final = false;
+		file_judge(f, SAID_WRITE, file);
+		return true;
+	}
 	if (explain_with(f, NULL, NULL, &own, ERR_IGNORED) < 0)
 		return false;
 	for (size_t i = 0; i < own.protect.n && kept.n < KEPT_SHOWN; i++)
@@ -341,6 +394,14 @@ static bool find_busy(struct file_finder *f, struct refused_file *file)
 	return kept.n;
 }
 
+/* Does the program only write the files that arguments name? */
+static bool is_writer(const struct file_finder *f)
+{
+	const char *name = strrchr(f->known->request->program, '/');
+
+	return !strcmp(name ? name + 1 : f->known->request->program, "tee");
+}
+
 bool file_find(struct file_finder *f, struct refused_file *ret)
 {
 	struct said_refusal r = said_refusal(f->known->said);
@@ -352,6 +413,8 @@ bool file_find(struct file_finder *f, struct refused_file *ret)
 		return false;
 	if (r.path.p)
 		file.path = file_real(f, r.path);
+	else if (r.kind == SAID_WRITE && !f->known->is_server)
+		file.path = only_file(f);
 	is_there = access(file.path, F_OK) == 0;
 	if (r.kind == SAID_MISSING && file.path[0] == '/' && !is_there &&
 	    is_brief(f->known)) {
@@ -368,7 +431,7 @@ bool file_find(struct file_finder *f, struct refused_file *ret)
 	is_granted = path_is_beneath(file.path, &p->read) ||
 		     path_is_beneath(file.path, &p->write);
 	if (r.kind == SAID_MISSING && *file.path && !is_there && !is_granted &&
-	    is_draft(f, file.path))
+	    (r.makes || is_writer(f) || is_draft(f, file.path)))
 		r.kind = SAID_WRITE;
 	/* a file that does not exist, or is granted, needs no grant */
 	if (r.kind == SAID_MISSING && (!*file.path || !is_there || is_granted))

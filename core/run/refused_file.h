@@ -52,6 +52,10 @@ const struct strlist *file_said(struct file_finder *f) MUST_USE;
    its folder. */
 bool file_is_start(const struct file_finder *f, const char *folder) MUST_USE;
 
+/* The place of an argument that holds data, and whose first line the words of
+   the program repeat; 0: there is none. */
+size_t file_of_data(const struct file_finder *f) MUST_USE;
+
 /* Is the path a key, or a folder with keys or HOME in it? */
 bool file_holds_secrets(const struct gate *gate, const char *path,
 			struct arena *arena) MUST_USE;

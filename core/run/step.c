@@ -515,6 +515,7 @@ static void advise(struct step_run *s, struct str err_tail,
 		.scrub = s->scrub,
 		.gate = s->ctx->gate,
 		.request = &request,
+		.given = s->plan->request.argv,
 		.trace_of = arena_printf(&s->arena, "%s %s", s->ctx->routine,
 					 s->result.name),
 	};

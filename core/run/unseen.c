@@ -122,10 +122,11 @@ static struct named find_named(struct search *f, const char *folder,
  * Name the private folder, and what was missed there: single files, or the
  * whole folder where it was listed or written into.
  *
- * names  what was written into it; NULL: nothing
+ * names    what was written into it; NULL: nothing
+ * is_sure  false: the folder alone does not help
  */
 static void add_folder(struct search *f, const char *folder, bool is_dot,
-		       const char *names, bool is_listed)
+		       const char *names, bool is_listed, bool is_sure)
 {
 	const char *shown = is_dot ? "." : folder;
 	struct strlist looked = looked_for(f, folder, is_dot);
@@ -157,7 +158,7 @@ static void add_folder(struct search *f, const char *folder, bool is_dot,
 					 "missing"
 				       : text,
 			  "write", &named.write);
-	if (named.read.n || named.write.n)
+	if (named.read.n || named.write.n || (!names && !is_sure))
 		return;
 	why = names && f->known->gate ? file_refusal(f->files, "write", folder)
 				      : NULL;
@@ -199,6 +200,36 @@ static void add_lost(struct search *f, const char *names)
 		  folders.n ? "write" : NULL, folders.n ? &folders : NULL);
 }
 
+/* May a grant of the folder mend what the words say? Not where a file is not
+   in it, an argument is a text, or what they name no file of was refused. */
+static bool is_in_folder(struct search *f, struct said_refusal said,
+			 const char *folder)
+{
+	const struct gate_request *r = f->known->request;
+	bool is_named = false;
+	const char *path;
+
+	if (!said.path.p && said.kind != SAID_MISSING)
+		return false;
+	if (file_of_data(f->files))
+		return false;
+	for (size_t i = 1; !said.path.p && r->argv[0] && r->argv[i]; i++) {
+		if (!memmem(f->known->said.p, f->known->said.n, r->argv[i],
+			    strlen(r->argv[i])))
+			continue;
+		is_named = true;
+		path = path_resolve(r->argv[i], folder, f->arena);
+		if (access(path, F_OK) == 0)
+			return true;
+	}
+	if (is_named)
+		return false;
+	if (!said.path.p || said.kind != SAID_MISSING || said.makes)
+		return true;
+	path = arena_printf(f->arena, "%s/%.*s", folder, STR_ARG(said.path));
+	return access(path, F_OK) == 0;
+}
+
 /* Name files that went with a private folder, and those that were looked for
    in it; without any, the folder alone where a program says that it missed a
    file. */
@@ -227,8 +258,8 @@ static void add_dropped(struct search *f)
 	      (known->failed && !known->is_server && said.kind &&
 	       said.kind != SAID_MODULE && !is_absolute && !f->is_home)))
 		return;
-	add_folder(f, folder, file_is_start(f->files, folder), names,
-		   is_listed);
+	add_folder(f, folder, file_is_start(f->files, folder), names, is_listed,
+		   known->all || is_in_folder(f, said, folder));
 }
 
 /* Name files outside of that folder that were looked for. */

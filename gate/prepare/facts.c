@@ -71,8 +71,9 @@ static struct judgement judge_exec_listed(struct prepared *p)
 	/* the loader can run what is written to a grant */
 	if (o->profile != PROFILE_STRICT &&
 	    (o->write.n || o->write_only.n || o->tmp_shared))
-		return PARTIAL("%s; the loader could run what is written to a "
-			       "grant; profile = \"strict\" prevents that",
+		return PARTIAL("%s; a program that it writes to a granted "
+			       "folder could be run by ld.so; "
+			       "sandbox.profile = \"strict\" prevents that",
 			       by);
 	return ENFORCED("%s, noexec private places", by);
 }
@@ -276,7 +277,8 @@ static const char *fact_remedy(const struct prepared *p, enum guarantee g)
 		if (p->open_programs)
 			return "grant what is needed instead of a whole folder "
 			       "of programs";
-		return p->own_view ? "profile = \"strict\"" : view_remedy(p);
+		return p->own_view ? "sandbox.profile = \"strict\""
+				   : view_remedy(p);
 	case GUARANTEE_NET_OFF:
 	case GUARANTEE_NET_PORTS:
 		if (p->policy.net == POLICY_NET_NONE)

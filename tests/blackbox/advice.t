@@ -202,6 +202,48 @@ follow beside "$script
 command = 'tar'
 args = ['cvf', 'notes.tar', 'notes']" \
 	'sandbox.write = ["."]' $'notes/\nnotes/a.md'
+follow copied "$script
+command = 'cp'
+args = ['$PWD/notes/a.md', '$PWD/backup/b.md']" \
+	"sandbox.write = [\"$PWD/backup\"]" ''
+follow teed "$script
+command = 'tee'
+args = ['$PWD/backup/c.md']" "sandbox.write = [\"$PWD/backup\"]" ''
+follow in-place "$script
+command = 'sed'
+args = ['-i', 's/call/phone/', '$PWD/notes/a.md']" \
+	"sandbox.write = [\"$PWD/notes\"]" ''
+cp ../elsewhere/a.md notes
+chmod 666 notes/a.md
+follow removed "$script
+command = 'sh'
+args = ['-c', 'rm -f $PWD/notes/a.md; ls notes']
+sandbox.read = ['notes', 'notes/a.md']" \
+	"sandbox.write = [\"$PWD/notes\"]" ''
+cp ../elsewhere/a.md notes
+if command -v sqlite3 >/dev/null; then
+	sqlite3 notes/t.db 'create table t(a)'
+	chmod 666 notes/t.db
+	follow database "$script
+command = 'sqlite3'
+args = ['$PWD/notes/t.db', 'insert into t values(1)']" \
+		"sandbox.write = [\"$PWD/notes\"]" ''
+	rm notes/t.db
+else
+	skip "database: a database that is only read" "sqlite3 is not installed"
+fi
+step nowhere "$script
+command = 'cat'
+args = ['none.md']"
+is "a file that is nowhere: no row is advised" "$(lines)" ""
+printf '%s\n' '[[routines.r.steps]]' 'name = "today"' 'type = "script"' \
+	'command = "printf"' 'args = ["buy milk\\ncall"]' \
+	'[[routines.r.steps]]' 'name = "find"' 'type = "script"' \
+	'command = "grep"' 'args = ["x", "$steps.today.output"]' >data.toml
+run_matins run -c data.toml r --json
+json_is "a text that a program takes for a file: no row either" \
+	step_results[1].advice '#1' step_results[1].advice[0].text \
+	'argument 2 is the value of a reference, and the program takes it for the name of a file'
 ln -s .. up
 step outside "$script
 command = 'tar'

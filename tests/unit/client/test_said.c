@@ -93,6 +93,13 @@ TEST(said_refusal, name_of_a_write, needs_no_slash)
 	says(": Read-only file system: ''", SAID_WRITE, NULL);
 }
 
+TEST(said_refusal, sqlite, names_no_file)
+{
+	says("Error: unable to open database file", SAID_ACCESS, NULL);
+	says("stepping, attempt to write a readonly database (8)", SAID_WRITE,
+	     NULL);
+}
+
 TEST(said_refusal, file_in_use, is_busy)
 {
 	says("mv: cannot move 'new' to 'm.toml': Device or resource busy",
@@ -104,6 +111,8 @@ TEST(said_refusal, file_in_use, is_busy)
 	says("error: could not write config file .git/config: Device or "
 	     "resource busy",
 	     SAID_BUSY, ".git/config");
+	says("sed: cannot rename /n/sedS4: Device or resource busy", SAID_BUSY,
+	     "/n/sedS4");
 	says("umount: the target is busy: device or resource busy", SAID_BUSY,
 	     NULL);
 }
