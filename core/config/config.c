@@ -584,10 +584,10 @@ static void check_program(struct expander *x, struct str text)
 	    secret_split_words(text, arena, &words, ERR_IGNORED) < 0 ||
 	    words.n < 2 || !is_program(x, words.item[0]))
 		return;
-	jw_quote(&args, str_of(words.item[1]));
-	for (size_t i = 2; i < words.n; i++) {
-		buf_adds(&args, ", ");
-		jw_quote(&args, str_of(words.item[i]));
+	for (size_t i = 1; i < words.n; i++) {
+		buf_adds(&args, i > 1 ? ", " : "");
+		/* in `args` no shell does that */
+		jw_quote(&args, str_of(path_home(words.item[i], arena)));
 	}
 	if (strcmp(x->e->key, "command") == 0)
 		expand_error(x,
@@ -731,6 +731,7 @@ static int load(struct config_file *file, int fd,
 	sha256_hex(buf_str(&text), file->sha256);
 	r = routine_load(&root, options->lax, options->policy_only,
 			 &file->arena, &file->config, &file->findings);
+	file->header_values = file->config.literals;
 	file->config.path = path;
 	file->config.dir = dir;
 	file->config.named = named;

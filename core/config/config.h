@@ -59,8 +59,8 @@ struct config_file {
 	char sha256[SHA256_HEX_BYTES]; /* of the bytes that were parsed */
 	bool has_other_names;	       /* hard links */
 	struct strlist grants;	       /* rows of core/config/config_allow.h */
-	/* Values of variables in headers, and in the path or query of a URL:
-	   credentials, to be scrubbed. */
+	/* Values of variables in headers, and in the path or query of a URL,
+	   and literals of arguments: credentials, to be scrubbed. */
 	struct strlist header_values;
 };
 

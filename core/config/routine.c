@@ -400,13 +400,19 @@ static void warn_argument(const struct reading *r,
 			  const struct toml_value *before,
 			  const struct toml_value *item)
 {
-	struct str none = {NULL, 0};
+	struct loader *l = r->l;
+	struct str none = {NULL, 0}, token = none;
+	const char *like = literal_argument(
+		before && before->type == TOML_STRING ? before->string : none,
+		item->string);
 
-	warn_literal(r, item,
-		     literal_argument(before && before->type == TOML_STRING
-					      ? before->string
-					      : none,
-				      item->string),
+	if (like && (!literal_find(item->string, &token) || !token.n))
+		token = item->string;
+	/* no report shows it */
+	if (like)
+		list_add(&l->config->literals, l->arena,
+			 arena_strndup(l->arena, token.p, token.n));
+	warn_literal(r, item, like,
 		     "hand it over as a variable, env = { NAME = { env = "
 		     "\"NAME\" } }");
 }
@@ -1015,24 +1021,33 @@ static void read_servers(const struct reading *r)
 
 /* ---- routines and their steps ---- */
 
-/* The member that was meant as that key, as text for a message; "": none. */
-static const char *misspelt(struct loader *l, const struct toml_value *from,
-			    enum key_section section, const char *key)
+/* Is a member with another name meant as that key? */
+static bool is_misspelt(struct loader *l, const struct toml_value *from,
+			enum key_section section, const char *key)
 {
 	for (size_t i = 0; i < from->table.n; i++) {
-		AUTO(buf_release) struct buf shown = BUF_INIT(BUF_UNBOUNDED);
 		const char *name = from->table.member[i].key, *near;
 
 		if (find_key(SECTION_step, section, name))
 			continue;
 		near = nearest_key(l->arena, SECTION_step, section, name);
-		if (!near || strcmp(near, key) != 0)
-			continue;
-		log_visible(&shown, str_of(name), false);
-		return arena_printf(l->arena, ", but has \"%s\"",
-				    buf_cstr(&shown));
+		if (near && strcmp(near, key) == 0)
+			return true;
 	}
-	return "";
+	return false;
+}
+
+/* A key is missing, unless the error is the one about its spelling. */
+static void load_lack(struct loader *l, const struct toml_value *from,
+		      const struct step *s, const struct step_kind *kind,
+		      const char *key)
+{
+	bool or_server = strcmp(key, "command") == 0 &&
+			 find_key(kind->section, kind->section, "server");
+
+	if (l->lax || !is_misspelt(l, from, kind->section, key))
+		load_error(l, s, "the step lacks \"%s\"%s", key,
+			   or_server ? " or \"server\"" : "");
 }
 
 /* Keys that a step with another key of its own lacks. */
@@ -1069,10 +1084,7 @@ static bool check_special(struct loader *l, const struct toml_value *from,
 					   ? "; the program is \"interpreter\""
 					   : "");
 	if (!toml_get(from, special_steps[i].needed))
-		load_error(l, s, "the step lacks \"%s\"%s",
-			   special_steps[i].needed,
-			   misspelt(l, from, kind->section,
-				    special_steps[i].needed));
+		load_lack(l, from, s, kind, special_steps[i].needed);
 	return true;
 }
 
@@ -1092,9 +1104,7 @@ static void check_command(struct loader *l, const struct toml_value *from,
 	else if (has_command && has_server)
 		load_error(l, s, "both \"command\" and \"server\"; keep one");
 	else if (!has_command && !has_server)
-		load_error(l, s, "the step lacks \"command\"%s%s",
-			   may_have_server ? " or \"server\"" : "",
-			   misspelt(l, from, kind->section, "command"));
+		load_lack(l, from, s, kind, "command");
 	if (s->args.n && !has_command && s->server_name)
 		load_error(l, s,
 			   "\"args\" are for a \"command\"; server \"%s\" has "

@@ -218,6 +218,7 @@ struct config {
 	uint64_t keep_runs; /* reports kept, default 100 */
 	struct golden_rules golden;
 	struct expansion *expansions; /* in file order */
+	struct strlist literals;      /* credentials in arguments, as found */
 	/* Tables of modulex that a plugin reads; NULL without. */
 	const struct toml_value *shared, *identity;
 };

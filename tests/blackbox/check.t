@@ -408,11 +408,23 @@ cat >lines/matins.toml <<-'END'
 	name = "c"
 	type = "script"
 	command = "no-such-program -x"
+	[[routines.r.steps]]
+	name = "d"
+	type = "script"
+	command = "ls ~/notes"
+	[[routines.r.steps]]
+	name = "e"
+	type = "script"
+	comand = "ls"
 END
 run_matins check lines/matins.toml
 exit_is "a line of words as the command: exit status 1" 1
 err_like "the message has command and args" \
 	':4:11: "command" is one program; write command = "ls", args = \["-la", "my docs"\]'
+err_like "a path of HOME is written out: no shell reads it in args" \
+	":17:11: .* write command = \"ls\", args = \\[\"$HOME/notes\"\\]"
+is "a misspelt command is one error" "$(grep -c ':\(18\|21\):' "$err")" 1
+err_like "in its place" ':21:1: unknown key "comand"; did you mean "command"\?'
 err_like "a row of exec has no arguments" \
 	':9:17: a program of "exec" stands without arguments; write "ls"'
 err_unlike "neither a file with a blank, nor an unknown program" ':(8|13):'

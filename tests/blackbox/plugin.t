@@ -91,7 +91,7 @@ json_is "a plugin for each element, of a step that failed" step_results[8].reaso
 run_matins check bad.toml
 exit_is "a plugin with a command: an error" 1
 err_like "a plugin with a command: which key it is" 'no "command"; the program is "interpreter"'
-err_like "a plugin without a script" 'the step lacks "script", but has "scirpt"'
+err_like "a plugin without a script" 'unknown key "scirpt"; did you mean "script"\?'
 
 # what data says is no script
 {

@@ -564,4 +564,15 @@ out_unlike "does not show it" 'abcdefgh|mnopqrst'
 err_unlike "the trace shows no value on stderr" 'abcdefgh|mnopqrst'
 unset LONG
 
+# ---- a literal in args ----
+
+printf '%s\n' '[[routines.r.steps]]' 'name = "a"' 'type = "script"' \
+	'command = "echo"' 'args = ["--token", "ghp_abcdefghijklmnopqrstuvwxyz0123456789", "--password", "tr0ub4dor"]' \
+	>literal.toml
+run_matins run -c literal.toml r --json
+exit_is "a token in args: the step runs" 0
+err_like "with a warning" 'warning: .*"args" holds what looks like'
+json_is "and no report shows it" step_results[0].output '--token ghp_*** --password ***'
+is "nor a stored one" "$(grep -rc 'ghp_abc\|tr0ub4dor' "$XDG_STATE_HOME" | grep -vc ':0$')" 0
+
 done_testing
