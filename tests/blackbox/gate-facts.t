@@ -61,6 +61,7 @@ facts() {
 			"$W/wall/probe" chmod "@$W/kept" 640
 		is "$who: unless that is asked for" \
 			"$(stat -c %a "$W/kept")" 640
+		closed_meanwhile
 	fi
 	gate --net all --report "$W/report" -- true
 	is "$who: net-off with a network" "$(level net-off)" absent
@@ -74,6 +75,37 @@ facts() {
 	gate --read /usr --report "$W/report" -- true
 	is "$who: exec-listed where programs are read" \
 		"$(level exec-listed)" partial
+}
+
+# Folders that the plan has seen open are looked at again when a program ended.
+closed_meanwhile() {
+	mkdir "$W/door"
+	cp /usr/bin/id "$W/door/id"
+	cat >"$W/door.toml" <<-END
+		[sandbox]
+		isolate = "off"
+		[routines.r]
+		[[routines.r.steps]]
+		name = "before"
+		type = "script"
+		command = "$W/door/id"
+		args = ["-u"]
+		[[routines.r.steps]]
+		name = "close"
+		type = "script"
+		command = "chmod"
+		args = ["700", "$W/door"]
+		sandbox = { write = ["$W/door"], user = "root" }
+		[[routines.r.steps]]
+		name = "after"
+		type = "script"
+		command = "$W/door/id"
+		args = ["-u"]
+	END
+	run_matins run -c "$W/door.toml" r --json
+	json_is "$who: another user passes an open folder" 'step_results[0].output' 65534
+	json_is "$who: and stays root where a step before has closed it" \
+		'step_results[2].output' 0
 }
 
 required() {
