@@ -76,12 +76,12 @@ json_is "a routine within shares the servers" \
 # parameters that it declares
 {
 	printf '[routines.sub.params]\nn = { type = "integer", maximum = 9 }\n'
-	step top big routine 'routine = "sub"' 'params = { n = 10 }'
-	step top none routine 'routine = "sub"'
+	step top big routine 'routine = "sub"' 'params = { n = "$input.big" }'
+	step top none routine 'routine = "sub"' 'params = { n = "$input.word" }'
 	step top well routine 'routine = "sub"' 'params = { n = 9 }'
 	say sub show '"$input.n"'
 } >params.toml
-run_matins run -c params.toml top --json
+run_matins run -c params.toml top -p big=10 -p word=x --json
 json_is "parameters of a routine within are judged" \
 	step_results[0].reason reference step_results[0].error '~^routine sub: .*n' \
 	step_results[1].reason reference step_results[2].output 'show: 9'
