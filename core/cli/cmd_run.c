@@ -21,6 +21,7 @@
 		{"approve", 0, "NAME",                                      \
 		 "answer yes to the step NAME of type approve; may be "     \
 		 "repeated"},                                               \
+		{"no-cache", 0, NULL, "run steps whose result is cached"},  \
 		REPORT_OPTIONS,                                             \
 		{"allow-empty", 0, NULL, "succeed even if no step runs"},   \
 	{                                                                   \
@@ -109,6 +110,7 @@ static int run_opened(const struct args *args, const struct config_file *file,
 		.from = args_get(args, "from"),
 		.resume = args_get(args, "resume"),
 		.dry_run = args_has(args, "dry-run"),
+		.no_cache = args_has(args, "no-cache"),
 		.allow_empty = args_has(args, "allow-empty"),
 		.require_ledger = args_has(args, "require-ledger"),
 		.shows_advice =

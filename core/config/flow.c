@@ -369,6 +369,14 @@ static void check_retry(const struct walk *w)
 	}
 }
 
+static void check_cache(const struct walk *w)
+{
+	if (w->step->cache_ms && (w->step->routine || w->step->message))
+		say(w, toml_get(w->step->written, "cache"),
+		    "`cache` is for steps that run a program or call a tool; "
+		    "in a routine that is a step, write it in its steps");
+}
+
 /* ---- one step ---- */
 
 static void use_needs(const struct walk *w)
@@ -416,6 +424,7 @@ static void walk_step(const struct walk *w)
 	use_when(w, w->step->when);
 	use_expect(w, w->step->expect);
 	check_retry(w);
+	check_cache(w);
 	if (args)
 		use_value(w, args, USE_ARGUMENT);
 	if (w->step->params)

@@ -129,6 +129,7 @@ struct step {
 	struct strlist needs;		 /* names of steps */
 	const struct toml_value *when;	 /* a table, or NULL */
 	const struct toml_value *expect; /* likewise */
+	uint64_t cache_ms;		 /* 0: it always runs */
 	struct retry_rules retry;	 /* max = 0: there is none */
 	const char *after;     /* "always", "failure", "success"; or NULL */
 	const char *foreach;   /* a reference to an array; or NULL */

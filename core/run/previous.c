@@ -137,6 +137,35 @@ int previous_with(struct ledger *l, const struct ledger_routine *which,
 		       steps->n > 1 ? " and of the others before it" : "");
 }
 
+const struct report_step *previous_fitting(
+	struct ledger *l, const struct ledger_routine *which, struct str step,
+	bool (*fits)(void *arg, const struct report_step *s), void *arg,
+	struct arena *arena, uint64_t *ret_generation)
+{
+	AUTO(arena_release) struct arena list = ARENA_INIT;
+	struct ledger_run *runs;
+	size_t n, left = LOADED_MAX;
+
+	if (ledger_read(l, &list, &runs, &n, ERR_IGNORED) < 0)
+		return NULL;
+	while (n-- > 0 && left) {
+		/* reports may be large: those that do not fit go at once */
+		AUTO(arena_release) struct arena one = ARENA_INIT;
+		const struct report_step *s;
+
+		if (!ledger_run_is(&runs[n], which->name, which->file) ||
+		    runs[n].state == RUN_RUNNING)
+			continue;
+		left--;
+		s = previous_step(load_any(l, &runs[n], &one), step);
+		if (!s || !fits(arg, s))
+			continue;
+		*ret_generation = runs[n].generation;
+		return previous_step(load_any(l, &runs[n], arena), step);
+	}
+	return NULL;
+}
+
 int previous_get(struct ledger *l, const struct ledger_routine *which,
 		 const char *generation, struct arena *arena,
 		 const struct report **ret, struct err *err)

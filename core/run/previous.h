@@ -45,6 +45,17 @@ int previous_get(struct ledger *l, const struct ledger_routine *which,
 		 const char *generation, struct arena *arena,
 		 const struct report **ret, struct err *err) MUST_USE;
 
+/*
+ * Find the last result of a step that `fits` says yes to; only so many runs
+ * are looked through.
+ *
+ * returns  in `arena`; NULL: there is none
+ */
+const struct report_step *previous_fitting(
+	struct ledger *l, const struct ledger_routine *which, struct str step,
+	bool (*fits)(void *arg, const struct report_step *s), void *arg,
+	struct arena *arena, uint64_t *ret_generation) MUST_USE;
+
 /* The result of a step; NULL: there is no report, or no such step in it. */
 const struct report_step *previous_step(const struct report *r, struct str name)
 	MUST_USE;

@@ -691,6 +691,7 @@ static void open_world(struct run *r)
 	w->events = o->events;
 	w->generation = r->result->report.generation;
 	w->begin_wall_ns = r->begin_wall_ns;
+	w->no_cache = o->no_cache || o->tracer;
 	if (!o->tracer)
 		return;
 	which = which_of(r);

@@ -60,6 +60,7 @@ struct run_options {
 	struct events *events; /* borrowed; NULL: none are told */
 	const char *resume;    /* a generation, or "last"; NULL: none */
 	bool dry_run;
+	bool no_cache; /* `cache` of steps does not count */
 	bool allow_empty;
 	struct strlist approved; /* names of --approve */
 	bool require_ledger;

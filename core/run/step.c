@@ -713,21 +713,21 @@ static void step_end(struct step_run *s)
 
 /* The facts of a result that was kept say where it comes from. */
 static struct str taken_facts(struct str run, uint64_t generation,
-			      struct arena *arena)
+			      const char *member, struct arena *arena)
 {
 	struct str rest = run.n ? str_skip(run, 1) : STR("}");
 	struct str from;
 
-	if (run.n && scan_get(run, "taken_from", &from))
+	if (run.n && scan_get(run, member, &from))
 		return run;
-	return str_of(arena_printf(arena, "{\"taken_from\":%llu%s%.*s",
+	return str_of(arena_printf(arena, "{\"%s\":%llu%s%.*s", member,
 				   (unsigned long long)generation,
 				   run.n && scan_count(run) ? "," : "",
 				   STR_ARG(rest)));
 }
 
 void step_use(struct step_run *s, const struct report_step *kept,
-	      uint64_t generation)
+	      uint64_t generation, bool is_cached)
 {
 	const struct report_step own = s->result;
 
@@ -735,7 +735,9 @@ void step_use(struct step_run *s, const struct report_step *kept,
 	s->result.name = own.name;
 	s->result.type = own.type;
 	s->result.required = own.required;
-	s->result.run = taken_facts(kept->run, generation, &s->arena);
+	s->result.run =
+		taken_facts(kept->run, generation,
+			    is_cached ? "cached" : "taken_from", &s->arena);
 	s->has_result = true;
 	if (s->mcp)
 		(void)!pool_leave(s->ctx->pool, &s->mcp->user, POOL_CLOSE,

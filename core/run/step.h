@@ -136,9 +136,10 @@ void step_begin(struct step_run *s);
 void step_close(struct step_run *s, const struct judgement *j);
 /* What an execution that has ended tells of the whole; it may be released. */
 void step_take_over(struct step_run *s, const struct step_run *part);
-/* End it at once by its result in an earlier run, which `kept` borrows from. */
+/* End it at once by its result in an earlier run, which `kept` borrows from.
+   is_cached  its facts say so, and not `taken_from` */
 void step_use(struct step_run *s, const struct report_step *kept,
-	      uint64_t generation);
+	      uint64_t generation, bool is_cached);
 /* Give the step the result of an execution, which must live as long. */
 void step_become(struct step_run *s, struct step_run *part);
 /* The user wants to stop: ends as `cancelled`. Twice: at once. */

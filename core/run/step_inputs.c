@@ -105,6 +105,7 @@ void step_inputs_digest(const struct turn *t, size_t step,
 	digest_text(&sum, p->request.program);
 	digest_vector(&sum, p->request.argv);
 	digest_text(&sum, p->step->server_name);
+	digest_text(&sum, p->step->server ? p->step->server->url : NULL);
 	digest_text(&sum, p->step->tool);
 	add_str(&sum, p->inputs.json);
 	add_str(&sum, p->input);

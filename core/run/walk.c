@@ -210,6 +210,21 @@ static struct step_run *take(struct walk *w, size_t i)
 	return s;
 }
 
+/* Was it ok, and would it do the same now? */
+static bool does_the_same(struct walk *w, size_t i,
+			  const struct report_step *kept)
+{
+	struct str run = kept->run;
+
+	return kept->state == STATE_OK && run.n &&
+	       str_is(scan_decoded(scan_some(run, "inputs"), SIZE_MAX,
+				   w->arena),
+		      w->runs[i].inputs) &&
+	       step_inputs_are_older(w->ctx.gate, &w->plan.steps[i].request,
+				     scan_decoded(scan_some(run, "started"),
+						  SIZE_MAX, w->arena));
+}
+
 /* Its result in the earlier run: of a step before --from however it went, else
    where it was ok and would do the same now. */
 static const struct report_step *find_taken(struct walk *w, size_t i)
@@ -218,23 +233,57 @@ static const struct report_step *find_taken(struct walk *w, size_t i)
 	const struct report_step *kept =
 		previous_step(w->earlier, str_of(p->step->name));
 
-	if (!kept || p->is_taken)
-		return kept;
-	if (!w->is_resumed || kept->state != STATE_OK || !kept->run.n ||
-	    !str_is(scan_decoded(scan_some(kept->run, "inputs"), SIZE_MAX,
-				 w->arena),
-		    w->runs[i].inputs) ||
-	    !step_inputs_are_older(w->ctx.gate, &p->request,
-				   scan_decoded(scan_some(kept->run, "started"),
-						SIZE_MAX, w->arena)))
+	return kept && (p->is_taken ||
+			(w->is_resumed && does_the_same(w, i, kept)))
+		       ? kept
+		       : NULL;
+}
+
+/* ---- cached results ---- */
+
+struct caching {
+	struct walk *w;
+	size_t step;
+	char since[CLOCK_TEXT_BYTES]; /* none from before counts */
+};
+
+static bool is_fresh(void *arg, const struct report_step *s)
+{
+	const struct caching *c = arg;
+	struct str began;
+
+	if (!does_the_same(c->w, c->step, s))
+		return false;
+	began = scan_decoded(scan_some(s->run, "started"), SIZE_MAX,
+			     c->w->arena);
+	return began.n == strlen(c->since) &&
+	       memcmp(began.p, c->since, began.n) >= 0;
+}
+
+static const struct report_step *find_cached(struct walk *w, size_t i,
+					     uint64_t *ret_generation)
+{
+	const struct step *step = w->plan.steps[i].step;
+	const struct ledger_routine which = {
+		.name = w->plan.routine->name,
+		.file = w->ctx.config->path,
+	};
+	struct caching c = {.w = w, .step = i};
+
+	if (!step->cache_ms || w->world->no_cache || !w->world->ledger)
 		return NULL;
-	return kept;
+	clock_format(w->world->begin_wall_ns -
+			     (int64_t)(step->cache_ms * NS_PER_MS),
+		     c.since);
+	return previous_fitting(w->world->ledger, &which, str_of(step->name),
+				is_fresh, &c, w->arena, ret_generation);
 }
 
 static void begin_step(struct walk *w, size_t i)
 {
 	struct step_run *s = take(w, i);
 	const struct report_step *kept = NULL;
+	uint64_t generation = 0;
 
 	if (!s->plan->is_taken)
 		turn_take(&w->turn, i, &s->arena);
@@ -243,7 +292,13 @@ static void begin_step(struct walk *w, size_t i)
 	if (w->earlier && s->plan->reason == REASON_NONE)
 		kept = find_taken(w, i);
 	if (kept) {
-		step_use(s, kept, w->earlier->generation);
+		step_use(s, kept, w->earlier->generation, false);
+		return;
+	}
+	if (s->plan->reason == REASON_NONE)
+		kept = find_cached(w, i, &generation);
+	if (kept) {
+		step_use(s, kept, generation, true);
 		return;
 	}
 	if (s->plan->reason == REASON_NONE)

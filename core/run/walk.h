@@ -34,6 +34,7 @@ struct walk_world {
 	struct events *events; /* NULL: none are told */
 	uint64_t generation;
 	int64_t begin_wall_ns; /* of the run */
+	bool no_cache;	       /* every step runs */
 };
 
 struct walk {
