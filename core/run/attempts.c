@@ -6,7 +6,9 @@
 #include "core/base/jw.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
+#include "core/run/events.h"
 #include "core/run/jobs.h"
+#include "core/run/walk.h"
 
 struct attempts {
 	struct step_run *whole;
@@ -93,6 +95,9 @@ static void begin_attempt(struct attempts *a)
 	a->run = (struct step_run){.env = env};
 	step_init(&a->run, &a->ctx, a->whole->plan);
 	a->ctx.jobs->running += !a->run.doer;
+	if (a->n > 1)
+		events_attempt(a->ctx.world->events, a->ctx.path,
+			       a->whole->result.name, a->n);
 	step_begin(&a->run);
 }
 

@@ -201,6 +201,19 @@ void events_step_begun(struct events *e, const char *path, const char *step)
 	end(&v);
 }
 
+void events_attempt(struct events *e, const char *path, const char *step,
+		    uint64_t nth)
+{
+	struct event v;
+
+	if (!begin(e, &v, "attempt"))
+		return;
+	add_step(&v, path, step);
+	jw_key(&v.w, "attempt");
+	jw_uint(&v.w, nth);
+	end(&v);
+}
+
 void events_progress(struct events *e, const char *path, const char *step,
 		     const char *note)
 {

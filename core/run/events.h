@@ -38,6 +38,9 @@ void events_run_begun(struct events *e, uint64_t generation,
 /* path  of the routines around, each with a "/" behind it; "" of the first
    note  without secrets, as the sentences of results are */
 void events_step_begun(struct events *e, const char *path, const char *step);
+/* nth  from 2 on */
+void events_attempt(struct events *e, const char *path, const char *step,
+		    uint64_t nth);
 void events_progress(struct events *e, const char *path, const char *step,
 		     const char *note);
 void events_step_ended(struct events *e, const char *path,

@@ -353,6 +353,7 @@ static int prepare(const struct plan_options *o, const struct values *inputs,
 	if (o->dry_run) {
 		p->reason = REASON_DRY_RUN;
 		p->error = str_of(say_what(p, arena));
+		p->would_not_run = unset_of(p->step);
 	}
 	return 0;
 }

@@ -33,6 +33,7 @@ struct plan_step {
 	const struct step *step;
 	bool with_previous; /* runs beside the step before it */
 	bool is_taken;	    /* an earlier result stands for its own */
+	bool would_not_run; /* a dry run found why; `error` says it */
 	/* REASON_NONE: the step runs. Else `error` says why it does not. */
 	enum step_reason reason;
 	struct str error;

@@ -156,3 +156,79 @@ void turn_take(const struct turn *t, size_t step, struct arena *arena)
 	else if (plan_fill(p, &v, arena, &err) < 0)
 		skip(p, REASON_REFERENCE, arena, "%s", err.msg);
 }
+
+/* ---- a dry run ---- */
+
+/* Would the step run, as far as is known now? */
+static bool would_run(const struct plan_step *p)
+{
+	return p->is_taken ||
+	       (p->reason == REASON_DRY_RUN && !p->would_not_run);
+}
+
+PRINTF(3, 4)
+static void would_skip(struct plan_step *p, struct arena *arena,
+		       const char *fmt, ...)
+{
+	va_list ap;
+	char *text = NULL;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) >= 0)
+		p->error = str_of(
+			arena_printf(arena, "would be skipped: %s", text));
+	va_end(ap);
+	free(text);
+	p->would_not_run = true;
+}
+
+/* Judge the conditions that only inputs decide; list the others. */
+static void foresee_when(struct plan_step *p, const struct values *v,
+			 struct arena *arena, struct buf *open)
+{
+	const struct toml_value *when = p->step->when;
+
+	for (size_t i = 0; when && i < when->table.n; i++) {
+		const struct toml_member *m = &when->table.member[i];
+		struct ref_string ref;
+		const char *why;
+
+		if (ref_read(str_of(m->key), arena, &ref, ERR_IGNORED) < 0 ||
+		    !ref.is_whole || ref.part[0].ref.root != REF_INPUT) {
+			buf_addf(open, "%swhen %s", open->n ? ", " : "",
+				 m->key);
+			continue;
+		}
+		why = judge_condition(m, v, arena);
+		if (why) {
+			would_skip(p, arena, "when %s: %s", m->key, why);
+			return;
+		}
+	}
+}
+
+void turn_foresee(const struct turn *t, size_t step, struct arena *arena)
+{
+	AUTO(buf_release) struct buf open = BUF_INIT(BUF_UNBOUNDED);
+	struct plan_step *p = &t->plan->steps[step];
+	struct values v = t->values;
+
+	v.step = p->step->name;
+	for (size_t i = 0; i < p->flow->n_waits && !p->would_not_run; i++) {
+		const struct flow_wait *w = &p->flow->wait[i];
+		const struct plan_step *of = &t->plan->steps[w->step];
+
+		if (w->must_be_ok && !would_run(of))
+			would_skip(p, arena, "needs %s, which would not run",
+				   of->step->name);
+	}
+	if (p->would_not_run)
+		return;
+	if (p->step->after && strcmp(p->step->after, "always") != 0)
+		buf_addf(&open, "after = \"%s\"", p->step->after);
+	foresee_when(p, &v, arena, &open);
+	if (open.n && !p->would_not_run)
+		p->error = str_of(
+			arena_printf(arena, "%.*s (decided in the run: %s)",
+				     STR_ARG(p->error), buf_cstr(&open)));
+}

@@ -28,4 +28,11 @@ struct turn {
  */
 void turn_take(const struct turn *t, size_t step, struct arena *arena);
 
+/*
+ * Say of a step of a dry run whether it would run, as far as that can be known:
+ * steps that it needs would not, conditions on inputs do not hold; or which
+ * conditions the run decides.
+ */
+void turn_foresee(const struct turn *t, size_t step, struct arena *arena);
+
 #endif

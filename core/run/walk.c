@@ -31,6 +31,7 @@ static void judge(struct walk *w, struct plan_step *p)
 		    : server_url_judge(gate, p->step->server, &err) == 0)
 		return;
 	if (p->reason == REASON_DRY_RUN) {
+		p->would_not_run = true;
 		p->error = str_of(
 			arena_printf(w->arena, "would not run: %s", err.msg));
 		return;
@@ -279,13 +280,36 @@ static const struct report_step *find_cached(struct walk *w, size_t i,
 				is_fresh, &c, w->arena, ret_generation);
 }
 
+/* What a dry run says of a step, where an earlier run has its result. */
+static void foresee(struct walk *w, size_t i)
+{
+	struct plan_step *p = &w->plan.steps[i];
+	const struct report_step *kept =
+		previous_step(w->earlier, str_of(p->step->name));
+	bool is_late = p->flow->is_late || p->flow->has_late_args;
+
+	turn_foresee(&w->turn, i, w->arena);
+	if (p->is_taken || p->would_not_run || !w->is_resumed || !kept ||
+	    kept->state != STATE_OK)
+		return;
+	step_inputs_digest(&w->turn, i, w->runs[i].inputs);
+	if (!is_late && !find_taken(w, i))
+		return;
+	p->error = str_of(arena_printf(
+		w->arena, "would be taken from run %llu%s",
+		(unsigned long long)w->earlier->generation,
+		is_late ? ", if what it refers to is the same" : ""));
+}
+
 static void begin_step(struct walk *w, size_t i)
 {
 	struct step_run *s = take(w, i);
 	const struct report_step *kept = NULL;
 	uint64_t generation = 0;
 
-	if (!s->plan->is_taken)
+	if (s->plan->reason == REASON_DRY_RUN)
+		foresee(w, i);
+	else if (!s->plan->is_taken)
 		turn_take(&w->turn, i, &s->arena);
 	if (s->plan->reason == REASON_NONE && !s->plan->is_taken)
 		step_inputs_digest(&w->turn, i, s->inputs);

@@ -105,6 +105,10 @@ run_matins run -c p.toml r --events told.jsonl
 like "progress of a tool is told" "$(told told.jsonl)" \
 	'step_begun slow;progress slow 1/2  half;step_ended slow ok;'
 
+plain again false 'retry = { max = 2, wait = "1ms", on = ["exit:1"] }' >a.toml
+run_matins run -c a.toml r --events told.jsonl
+file_has "another attempt is told" told.jsonl '"step":"again","attempt":2}'
+
 # ---- secrets ----
 
 {
