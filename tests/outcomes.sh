@@ -2,7 +2,8 @@
 # Every state, event and failure of a session, every event of a client, every
 # reason and state of a step is reached by a test that says so: the words come
 # from the tables of the program, the tests from outcomes.def. A test counts
-# when it exists, is run, and holds the word or the name of the constant.
+# when it exists, is run, and holds the word or the name of the constant. The
+# published schema of reports knows each reason.
 #
 #	outcomes.sh            check
 #	outcomes.sh --list     print the words that must be there
@@ -58,9 +59,14 @@ asserts() {
 
 check() {
 	local kind word constant file name text all rc=0
+	local schema=golden/schema/matins-report-1.json
 
 	all=$(words)
 	while read -r kind word constant; do
+		if [[ $kind == reason ]] && ! grep -q "\"$word\"" "$schema"; then
+			echo "$kind $word: $schema does not know it"
+			rc=1
+		fi
 		grep -q "^$kind $word " tests/outcomes.def && continue
 		echo "$kind $word ($constant): no line in tests/outcomes.def"
 		rc=1
