@@ -70,6 +70,36 @@ struct strlist references_inputs(const struct routine *r, struct arena *arena)
 
 /* ---- what looks like one ---- */
 
+/* Where findings go, and the routine whose steps may be meant; NULL: none. */
+struct scope {
+	struct findings *findings;
+	const struct toml_value *routine;
+};
+
+/* The nth step of a routine; NULL: there are no more. */
+static const struct toml_value *step_of(const struct toml_value *routine,
+					size_t nth)
+{
+	const struct toml_value *steps = toml_get(routine, "steps");
+
+	return steps && steps->type == TOML_ARRAY && nth < steps->array.n
+		       ? &steps->array.item[nth]
+		       : NULL;
+}
+
+static bool is_step(const struct toml_value *routine, struct str name)
+{
+	const struct toml_value *step, *its;
+
+	for (size_t i = 0; routine && (step = step_of(routine, i)); i++) {
+		its = toml_get(step, "name");
+		if (its && its->type == TOML_STRING &&
+		    str_eq(its->string, name))
+			return true;
+	}
+	return false;
+}
+
 /* Where a string stands, and what is taken for a reference there. */
 enum place {
 	PLACE_OTHER,  /* nothing is replaced */
@@ -118,6 +148,26 @@ static const char *root_meant(struct str word, enum place place,
 	return may_be_near ? str_nearest(word, roots, ARRAY_LEN(roots)) : NULL;
 }
 
+/*
+ * The root that lacks before the name of a step, or is written otherwise there:
+ * "list.output", "prev.list.output"; NULL: no step has that name.
+ */
+static const char *root_of_step(const struct toml_value *routine,
+				struct str word, struct str behind)
+{
+	static const char previous[] = "previous";
+	struct str name = str_skip(behind, 1);
+
+	if (is_step(routine, word))
+		return "steps.";
+	if (!is_step(routine, (struct str){name.p, name_length(name)}))
+		return NULL;
+	return word.n >= 4 && word.n < sizeof(previous) &&
+			       memcmp(previous, word.p, word.n) == 0
+		       ? previous
+		       : "steps";
+}
+
 /* What looks like a reference. */
 struct lookalike {
 	struct str all;	  /* as it is written; n = 0: nothing does */
@@ -130,11 +180,12 @@ struct lookalike {
  * Find one at the beginning of s: "$input.x", "${input.x}", "{{ input.x }}",
  * "{{inptu.x}}", and "$item" as all of `whole`.
  */
-static struct lookalike lookalike(struct str s, struct str whole,
-				  enum place place)
+static struct lookalike lookalike(const struct scope *in, struct str s,
+				  struct str whole, enum place place)
 {
 	struct lookalike none = {.root = NULL}, l = none;
 	struct str rest, word;
+	bool may_be_near;
 	size_t open;
 
 	if (!is_in(s.p[0], "${"))
@@ -147,17 +198,19 @@ static struct lookalike lookalike(struct str s, struct str whole,
 		rest = str_skip(rest, 1);
 	word = (struct str){rest.p, name_length(rest)};
 	rest = str_skip(rest, word.n);
-	l.root = root_meant(word, place,
-			    place != PLACE_OTHER && rest.n &&
-				    is_in(rest.p[0], ".[") &&
-				    (open == 2 || s.p == whole.p));
+	may_be_near = place != PLACE_OTHER && rest.n &&
+		      is_in(rest.p[0], ".[") && (open == 2 || s.p == whole.p);
+	l.root = root_meant(word, place, may_be_near);
+	if (!l.root && may_be_near)
+		l.root = root_of_step(in->routine, word, rest);
 	if (!l.root)
 		return none;
 	l.is_near = !str_is(word, l.root);
 	if (!rest.n) {
 		l.all.n = s.p == whole.p && open == 1 ? s.n : 0;
 	} else if (is_in(rest.p[0], open == 2 ? ".[} " : ".[")) {
-		l.path.p = rest.p;
+		/* the word is the name of a step */
+		l.path.p = str_ends(str_of(l.root), ".") ? word.p : rest.p;
 		while (rest.n &&
 		       (is_name(rest.p[0]) || is_in(rest.p[0], ".[]\"")))
 			rest = str_skip(rest, 1);
@@ -170,7 +223,7 @@ static struct lookalike lookalike(struct str s, struct str whole,
 	return l;
 }
 
-static void warn(struct findings *f, const struct toml_value *v,
+static void warn(const struct scope *in, const struct toml_value *v,
 		 struct str shown, const char *text)
 {
 	size_t n = 0;
@@ -179,16 +232,16 @@ static void warn(struct findings *f, const struct toml_value *v,
 	       shown.p[n] < 0x7f)
 		n++;
 	shown = str_trim((struct str){shown.p, n});
-	findings_addf(f, true, v->line, v->col, "\"%.*s\" %s", STR_ARG(shown),
-		      text);
+	findings_addf(in->findings, true, v->line, v->col, "\"%.*s\" %s",
+		      STR_ARG(shown), text);
 }
 
 /* A home folder where paths of the file are not replaced. */
-static bool is_home(struct findings *f, const struct toml_value *v)
+static bool is_home(const struct scope *in, const struct toml_value *v)
 {
 	if (!path_needs_shell(v->string))
 		return false;
-	warn(f, v, v->string,
+	warn(in, v, v->string,
 	     str_starts(v->string, "~")
 		     ? "is passed on as it is: no shell reads it, and `~` is "
 		       "replaced in paths of this file only; write the whole "
@@ -199,7 +252,7 @@ static bool is_home(struct findings *f, const struct toml_value *v)
 }
 
 /* A value of `env`: nothing in it is replaced. */
-static bool check_variable(struct findings *f, const struct toml_value *v)
+static bool check_variable(const struct scope *in, const struct toml_value *v)
 {
 	struct str s = v->string;
 	bool has_variable = false;
@@ -208,10 +261,10 @@ static bool check_variable(struct findings *f, const struct toml_value *v)
 		has_variable = str_starts(str_skip(s, i), "${") &&
 			       name_length(str_skip(s, i + 2));
 	if (has_variable)
-		warn(f, v, s,
+		warn(in, v, s,
 		     "is passed on as it is: a variable of yours is NAME = { "
 		     "env = \"NAME\" }");
-	return has_variable || is_home(f, v);
+	return has_variable || is_home(in, v);
 }
 
 /* A reference, or one that is not well-formed, which core/config/flow.c says.
@@ -225,7 +278,7 @@ static bool is_reference(struct str s)
 }
 
 /* The first one; behind a sign that makes a text of it, it is none. */
-static void check_lookalikes(struct findings *f, const struct toml_value *v,
+static void check_lookalikes(const struct scope *in, const struct toml_value *v,
 			     enum place place, bool has_refs)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
@@ -240,7 +293,7 @@ static void check_lookalikes(struct findings *f, const struct toml_value *v,
 		rest = str_skip(rest, n);
 		if (n)
 			continue;
-		l = lookalike(rest, s, place);
+		l = lookalike(in, rest, s, place);
 		if (l.all.n && (l.is_near || !has_refs))
 			break;
 		rest = str_skip(rest, 1);
@@ -249,7 +302,7 @@ static void check_lookalikes(struct findings *f, const struct toml_value *v,
 	if (!l.all.n)
 		return;
 	if (place == PLACE_OTHER) {
-		warn(f, v, l.all,
+		warn(in, v, l.all,
 		     "is not replaced here: references stand in `args` and "
 		     "`params`");
 		return;
@@ -259,17 +312,17 @@ static void check_lookalikes(struct findings *f, const struct toml_value *v,
 		 "is passed on as it is: a reference is \"$%s%.*s\" as a whole "
 		 "string, or {{%s%.*s}} in a text",
 		 l.root, STR_ARG(path), l.root, STR_ARG(path));
-	warn(f, v, l.all, buf_cstr(&text));
+	warn(in, v, l.all, buf_cstr(&text));
 }
 
-static void check_string(struct findings *f, const struct toml_value *v,
+static void check_string(const struct scope *in, const struct toml_value *v,
 			 enum place place)
 {
 	struct str s = v->string;
 	bool has_refs;
 
 	assert(s.p);
-	if (place == PLACE_ENV && check_variable(f, v))
+	if (place == PLACE_ENV && check_variable(in, v))
 		return;
 	if (place == PLACE_ENV)
 		place = PLACE_OTHER;
@@ -278,12 +331,12 @@ static void check_string(struct findings *f, const struct toml_value *v,
 	if (!has_refs && place != PLACE_OTHER && str_starts(s, "${") &&
 	    s.n > 3 && s.p[s.n - 1] == '}' &&
 	    name_length(str_skip(s, 2)) == s.n - 3) {
-		warn(f, v, s,
+		warn(in, v, s,
 		     "is passed on as it is: variables are replaced in paths, "
 		     "URLs and headers only");
 		return;
 	}
-	check_lookalikes(f, v, place, has_refs);
+	check_lookalikes(in, v, place, has_refs);
 }
 
 static bool is_string(const struct toml_value *v, const char *text)
@@ -291,21 +344,21 @@ static bool is_string(const struct toml_value *v, const char *text)
 	return v && v->type == TOML_STRING && str_is(v->string, text);
 }
 
-static void check_value(struct findings *f, const struct toml_value *v,
+static void check_value(const struct scope *in, const struct toml_value *v,
 			enum place place)
 {
 	if (v->type == TOML_STRING)
-		check_string(f, v, place);
+		check_string(in, v, place);
 	for (size_t i = 0; v->type == TOML_ARRAY && i < v->array.n; i++) {
 		const struct toml_value *item = &v->array.item[i];
 
 		/* behind -c a shell reads it */
 		if (place != PLACE_ARGS || item->type != TOML_STRING ||
-		    (i && is_string(item - 1, "-c")) || !is_home(f, item))
-			check_value(f, item, place);
+		    (i && is_string(item - 1, "-c")) || !is_home(in, item))
+			check_value(in, item, place);
 	}
 	for (size_t i = 0; v->type == TOML_TABLE && i < v->table.n; i++)
-		check_value(f, &v->table.member[i].value, place);
+		check_value(in, &v->table.member[i].value, place);
 }
 
 static size_t members(const struct toml_value *v)
@@ -314,12 +367,12 @@ static size_t members(const struct toml_value *v)
 }
 
 /* Values that stand in the file, and references to credentials. */
-static void check_env(struct findings *f, const struct toml_value *env)
+static void check_env(const struct scope *in, const struct toml_value *env)
 {
 	for (size_t i = 0; i < members(env); i++) {
 		const struct toml_value *v = &env->table.member[i].value;
 
-		check_value(f, v,
+		check_value(in, v,
 			    v->type == TOML_STRING ? PLACE_ENV : PLACE_OTHER);
 	}
 }
@@ -336,7 +389,7 @@ static bool is_any_of(const char *key, const char *const *names)
 }
 
 /* A step, or a server. */
-static void check_table(struct findings *f, const struct toml_value *table)
+static void check_table(const struct scope *in, const struct toml_value *table)
 {
 	for (size_t i = 0; i < members(table); i++) {
 		const struct toml_member *m = &table->table.member[i];
@@ -347,21 +400,10 @@ static void check_table(struct findings *f, const struct toml_value *table)
 		else if (is_any_of(m->key, with_references))
 			place = PLACE_PARAMS;
 		if (strcmp(m->key, "env") != 0)
-			check_value(f, &m->value, place);
+			check_value(in, &m->value, place);
 		else
-			check_env(f, &m->value);
+			check_env(in, &m->value);
 	}
-}
-
-/* The nth step of a routine; NULL: there are no more. */
-static const struct toml_value *step_of(const struct toml_value *routine,
-					size_t nth)
-{
-	const struct toml_value *steps = toml_get(routine, "steps");
-
-	return steps && steps->type == TOML_ARRAY && nth < steps->array.n
-		       ? &steps->array.item[nth]
-		       : NULL;
 }
 
 /* A step of another type than ours is skipped: anything may stand there. */
@@ -402,7 +444,7 @@ void references_check(const struct toml_value *root, const char *routine,
 			continue;
 		for (size_t k = 0; (step = step_of(r, k)); k++)
 			if (is_ours(step))
-				check_table(findings, step);
+				check_table(&(struct scope){findings, r}, step);
 	}
 	for (size_t s = 0; s < ARRAY_LEN(servers); s++)
 		for (size_t i = 0; i < members(servers[s]); i++) {
@@ -410,6 +452,7 @@ void references_check(const struct toml_value *root, const char *routine,
 				&servers[s]->table.member[i];
 
 			if (!one || uses_server(one, m->key))
-				check_table(findings, &m->value);
+				check_table(&(struct scope){findings, one},
+					    &m->value);
 		}
 }
