@@ -20,6 +20,7 @@
 #include "core/base/loop.h"
 #include "core/base/outfile.h"
 #include "core/base/place.h"
+#include "core/base/text.h"
 #include "core/cli/child_run.h"
 #include "core/cli/command.h"
 #include "core/cli/key_options.h"
@@ -215,19 +216,15 @@ static void add_keys(struct trace *t, bool lists, struct buf *out)
 	}
 }
 
-/* Name what the trace could not follow, and what to do. */
+/* Name what the trace could not follow. */
 static void add_refused(struct buf *out, const struct gate_need *n)
 {
-	bool is_exec = strcmp(n->key, "exec") == 0;
-
-	buf_adds(out, is_exec ? "the trace could not run "
+	buf_adds(out, strcmp(n->key, "exec") == 0 ? "the trace could not run "
 		      : strcmp(n->key, "write") == 0
 			      ? "the trace refused to write "
 			      : "the trace refused a connection to ");
 	edit_add_string(out, n->value);
-	buf_addf(out,
-		 ", so the needs %s are missing; trace again with --%s of it",
-		 is_exec ? "of that program" : "behind that", n->key);
+	buf_adds(out, ", so what the program does behind that is not known");
 }
 
 /* Rows without a grant stand in comments, with the reason. */
@@ -253,6 +250,9 @@ static void add_toml(struct trace *t, const char *table, struct buf *out)
 		if (!t->needs.need[i].was_refused)
 			continue;
 		add_refused(&line, &t->needs.need[i]);
+		buf_addf(&line, "; trace again with --%s ",
+			 t->needs.need[i].key);
+		text_add_word(&line, t->needs.need[i].value);
 		buf_adds(out, "# incomplete: ");
 		add_plain(out, buf_cstr(&line));
 		buf_addc(out, '\n');
@@ -474,7 +474,9 @@ static void leave_out(struct trace *t, const struct gate_need *n,
 	edit_add_string(&text, n->value);
 	buf_addf(&text, ": %s", n->why_not);
 	scrub_apply(scrub, buf_str(&text), &clean);
-	t->left_out = arena_strdup(&t->arena, buf_cstr(&clean));
+	t->left_out = arena_printf(&t->arena, "%s%s%s",
+				   t->left_out ? t->left_out : "",
+				   t->left_out ? "; " : "", buf_cstr(&clean));
 }
 
 /*
@@ -486,15 +488,16 @@ static void apply_rows(struct trace *t, const struct gate *gate,
 {
 	const struct gate_need *lost = NULL;
 
+	/* what was not written is missed most: all of it is said */
 	for (size_t i = 0; i < t->needs.n; i++) {
 		const struct gate_need *n = &t->needs.need[i];
 
-		/* what was not written is missed most */
-		if (n->why_not && (!lost || (strcmp(n->key, "write") == 0 &&
-					     strcmp(lost->key, "write") != 0)))
+		if (n->why_not && strcmp(n->key, "write") == 0)
+			leave_out(t, n, scrub);
+		else if (n->why_not && !lost)
 			lost = n;
 	}
-	if (lost)
+	if (lost && !t->left_out)
 		leave_out(t, lost, scrub);
 	for (size_t i = 0; i < t->n_rows; i++) {
 		struct edit_row *row = &t->row[i];
@@ -929,7 +932,13 @@ static void step_ended(void *arg, struct gate *gate,
 		if (!t->needs.need[i].was_refused)
 			continue;
 		add_refused(&line, &t->needs.need[i]);
-		log_warning("%s, once it is granted", buf_cstr(&line));
+		log_warning(
+			"%s; once its row is there, trace again: %s --apply",
+			buf_cstr(&line),
+			advice_about(&t->config->config, "trace",
+				     arena_printf(&t->arena, "%s %s",
+						  t->routine, t->step),
+				     &t->arena));
 	}
 	if (t->applied.path) {
 		apply_rows(t, gate, scrub);

@@ -293,14 +293,15 @@ cat >"$HOME/backup.toml" <<END
 name = "backup"
 type = "script"
 command = "bash"
-args = ["-c", "mkdir -p ~/backup; echo x >~/backup/x; ls ~/backup"]
+args = ["-c", "mkdir -p ~/backup ~/second; echo x >~/backup/x; echo y >~/second/y; ls ~/backup"]
 END
 run_matins trace -c "$HOME/backup.toml" r backup --apply
 err_like "what went with the private HOME: left out, and what to do" \
 	'left out: write "[^ ]*/backup": .* make that folder, and trace again'
-mkdir "$HOME/backup"
+err_like "all folders at once" 'left out: .*; write "[^ ]*/second": .* make that folder'
+mkdir "$HOME/backup" "$HOME/second"
 run_matins trace -c "$HOME/backup.toml" r backup --apply
-file_has "a folder that is there: written" "$HOME/backup.toml" 'sandbox.write = ["./backup"]'
+file_has "a folder that is there: written" "$HOME/backup.toml" 'sandbox.write = ["./backup", "./second"]'
 run_matins run -c "$HOME/backup.toml" r
 is "and what the step saves is there" "$(cat "$HOME/backup/x")" x
 
