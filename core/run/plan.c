@@ -381,7 +381,7 @@ static int take_before(const char *from, const struct strlist *known,
 
 	while (from && at < known->n && strcmp(known->item[at], from) != 0)
 		at++;
-	if (at == known->n)
+	if (from && at == known->n)
 		return err_set(err, ERR_USAGE,
 			       "--from: routine %s has no step %s%s",
 			       plan->routine->name, from,
