@@ -538,8 +538,12 @@ static void check_grant(struct expander *x, const char *path)
 		return;
 	text_add_word(&word, path);
 	if (x->e->kind == EXPAND_READ)
-		expand_add(x, true, "\"read\" grants %s, which does not exist",
-			   path);
+		expand_add(x, true,
+			   "\"read\" grants %s, which does not exist%s", path,
+			   strpbrk(path, "*?")
+				   ? ": patterns are not expanded here; name "
+				     "the folder"
+				   : "");
 	else
 		expand_error(x,
 			     "\"write\" grants %s, which does not exist; "

@@ -26,7 +26,6 @@
 #include "core/client/said.h"
 #include "core/config/leash.h"
 #include "core/config/paths.h"
-#include "core/config/ref.h"
 #include "core/config/server_url.h"
 #include "core/report/ledger.h"
 #include "core/run/advice.h"
@@ -319,22 +318,6 @@ static void look_at_named(struct doctor *d, const char *name,
 		look_at_words(d, name, request, e, env->plain[i].value);
 }
 
-/* Else a run makes it of a value that is not known yet. */
-static bool is_written(const char *word)
-{
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	const char *name = strrchr(word, '/');
-	struct ref_string parts;
-
-	/* the name may come with the folder that it starts in */
-	return !(
-		(ref_read(str_of(word), &arena, &parts, ERR_IGNORED) == 0 &&
-		 parts.has_refs) ||
-		(name &&
-		 ref_read(str_of(name + 1), &arena, &parts, ERR_IGNORED) == 0 &&
-		 parts.has_refs));
-}
-
 static void look_at_request(struct doctor *d, const char *name,
 			    const struct gate_request *request,
 			    const struct env_refs *env)
@@ -349,7 +332,7 @@ static void look_at_request(struct doctor *d, const char *name,
 		return;
 	if (gate_explain(d->gate, request, d->arena, &e, &err) < 0)
 		add_program(d, "program", name, NULL, -1, &err);
-	else if (e.missing_script && is_written(e.missing_script))
+	else if (e.missing_script)
 		add(d, "program", name, CHECK_FAILED,
 		    "mend `args`; relative names begin in the folder that it "
 		    "starts in",

@@ -560,4 +560,12 @@ else
 	skip "a folder that the user cannot write" "needs root for a user"
 fi
 
+# ---- a pattern in read ----
+
+printf '%s\n' '[[routines.r.steps]]' 'name = "code"' 'type = "script"' \
+	'command = "echo"' 'sandbox.read = ["*.md"]' >pattern.toml
+run_matins doctor -c pattern.toml r
+exit_is "a pattern in read: a warning" 0
+err_like "which says that it is no path" '"read" grants .*md, which does not exist: patterns'
+
 done_testing
