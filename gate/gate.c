@@ -413,7 +413,7 @@ static void watch_names(const struct prepared *p, struct gate_child *c)
 		w->names[w->n_names] = (struct watch_name){
 			arena_strdup(&c->arena, p->unseen[w->n_names].seen),
 			arena_strdup(&c->arena, p->unseen[w->n_names].real),
-			false,
+			.is_new = p->unseen[w->n_names].is_new,
 		};
 }
 
@@ -921,9 +921,14 @@ static void find_unseen(struct gate_child *c)
 		c->hidden_cwd && c->marks_counted && c->state.left.is_listed;
 	if (!c->hidden_cwd && c->marks_counted && c->state.left.is_listed)
 		u->home = c->counted;
-	for (size_t i = 0; i < c->watch.n_names; i++)
-		if (c->watch.names[i].is_asked)
-			list_add(&u->paths, &c->arena, c->watch.names[i].real);
+	for (size_t i = 0; i < c->watch.n_names; i++) {
+		const struct watch_name *name = &c->watch.names[i];
+
+		if (name->is_changed)
+			list_add(&u->changed, &c->arena, name->real);
+		if (name->is_asked && !name->is_new)
+			list_add(&u->paths, &c->arena, name->real);
+	}
 }
 
 /* Records tell of addresses, which stand for names in such a network. */

@@ -294,7 +294,7 @@ void file_judge(struct file_finder *f, enum said_kind kind,
 	const struct gate_policy *p = f->known->request->policy;
 	bool is_there = access(file->path, F_OK) == 0;
 	/* a file that is not there can only have been made */
-	bool write = kind == SAID_WRITE ||
+	bool write = kind == SAID_WRITE || kind == SAID_BUSY ||
 		     path_is_beneath(file->path, &p->read) ||
 		     (kind == SAID_ACCESS && !is_there);
 	const char *key = write ? "write" : "read", *folder;
@@ -310,7 +310,9 @@ void file_judge(struct file_finder *f, enum said_kind kind,
 	/* a folder for writing: programs mostly write more than one file */
 	if (write && (stat(file->path, &st) < 0 || !S_ISDIR(st.st_mode)))
 		file->value = dirname(arena_strdup(f->arena, file->path));
-	if (path_is_beneath(file->path, &p->write)) {
+	/* in the folder, a name can be replaced: not that of a single grant */
+	if (path_is_beneath(kind == SAID_BUSY ? file->value : file->path,
+			    &p->write)) {
 		file->why = protection_of(f, file->path);
 		file->is_final = file->why != NULL;
 		if (!file->why)
@@ -367,17 +369,18 @@ static bool find_busy(struct file_finder *f, struct refused_file *file)
 	const struct gate_policy *p = f->known->request->policy;
 	struct gate_explained own;
 	struct strlist kept = {NULL, 0};
-	const char *all = "";
+	const char *all = "", *folder;
 
 	file->is_final = true;
 	file->why = *file->path ? protection_of(f, file->path) : NULL;
 	if (file->why)
 		return true;
 	/* a file that is granted by itself stays where it is */
-	if (*file->path && !path_is_beneath(file->path, &p->write)) {
+	folder = dirname(arena_strdup(f->arena, file->path));
+	if (*file->path && !path_is_beneath(folder, &p->write)) {
 		file->path = beside_named(f, file->path);
 		file->is_final = false;
-		file_judge(f, SAID_WRITE, file);
+		file_judge(f, SAID_BUSY, file);
 		return true;
 	}
 	if (explain_with(f, NULL, NULL, &own, ERR_IGNORED) < 0)
@@ -428,6 +431,11 @@ bool file_find(struct file_finder *f, struct refused_file *ret)
 	    (!is_there &&
 	     access(dirname(arena_strdup(f->arena, file.path)), F_OK) < 0))
 		file.path = "";
+	/* "sedQWERTY": with -i the draft of the file that is edited */
+	if (r.kind == SAID_ACCESS && !is_there && strstr(file.path, "/sed")) {
+		file.path = beside_named(f, file.path);
+		r.kind = SAID_WRITE;
+	}
 	is_granted = path_is_beneath(file.path, &p->read) ||
 		     path_is_beneath(file.path, &p->write);
 	if (r.kind == SAID_MISSING && *file.path && !is_there && !is_granted &&

@@ -16,6 +16,7 @@ struct search {
 	struct pieces *pieces;
 	bool is_home; /* an argument names HOME as shells do */
 	bool is_refused;
+	struct strlist written; /* files that a piece grants for writing */
 };
 
 /* Paths of arguments in the folder that a program should have started in. */
@@ -55,16 +56,22 @@ static void add_named(struct search *f, struct named *n, const char *word)
 		     n->is_dot ? path : real);
 }
 
+/* Does a piece grant the path for writing? */
+static bool is_written(const struct search *f, const char *path)
+{
+	const struct piece *p = piece_find(f->pieces, "write");
+
+	return list_has(&f->written, path) ||
+	       (p && place_around(&p->values, path));
+}
+
 /* Does a piece grant the path? What may be written may be read. */
 static bool is_advised(const struct search *f, const char *path)
 {
-	const struct piece *const pieces[] = {piece_find(f->pieces, "read"),
-					      piece_find(f->pieces, "write")};
+	const struct piece *read = piece_find(f->pieces, "read");
 
-	for (size_t i = 0; i < ARRAY_LEN(pieces); i++)
-		if (pieces[i] && place_around(&pieces[i]->values, path))
-			return true;
-	return false;
+	return is_written(f, path) ||
+	       (read && place_around(&read->values, path));
 }
 
 /* Files of the folder that the program looked for, as they are written. */
@@ -262,6 +269,40 @@ static void add_dropped(struct search *f)
 		   known->all || is_in_folder(f, said, folder));
 }
 
+/* Name files that were to be made, replaced or removed: their folder does. */
+static void add_changed(struct search *f)
+{
+	const struct gate_unseen *u = &f->known->verdict->unseen;
+	const char *folder = f->known->verdict->dropped.folder;
+
+	for (size_t i = 0; f->known->gate && i < u->changed.n; i++) {
+		struct refused_file file = {.path = u->changed.item[i]};
+		const char *value;
+
+		/* of a failure in there the folder itself is said */
+		if (is_written(f, file.path) ||
+		    (folder && f->known->failed &&
+		     place_covers(folder, file.path)))
+			continue;
+		file_judge(f->files, SAID_WRITE, &file);
+		f->is_refused = true;
+		list_add(&f->written, f->arena, file.path);
+		value = file.value;
+		if (folder && strcmp(value, folder) == 0 &&
+		    file_is_start(f->files, value))
+			value = ".";
+		piece_add(f->pieces,
+			  file.key ? arena_printf(f->arena,
+						  "denied: write %s, which "
+						  "lies in no folder granted "
+						  "for it",
+						  file.path)
+				   : arena_printf(f->arena, "%s %s", file.path,
+						  file.why),
+			  file.key, &(struct strlist){&value, 1});
+	}
+}
+
 /* Name files outside of that folder that were looked for. */
 static void add_looked_for(struct search *f)
 {
@@ -305,6 +346,7 @@ bool unseen_add(struct file_finder *files, struct pieces *pieces, bool is_home)
 		.is_home = is_home,
 	};
 
+	add_changed(&s);
 	add_looked_for(&s);
 	add_dropped(&s);
 	return s.is_refused;

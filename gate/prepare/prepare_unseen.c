@@ -55,17 +55,24 @@ static bool is_left_out(const struct prepared *p, const char *real)
 
 static void add_name(struct prepared *p, const char *seen, const char *path)
 {
+	bool is_new = access(path, F_OK) < 0;
 	char real[PATH_MAX];
 
-	if (p->n_unseen == UNSEEN_MAX || !realpath(path, real) ||
-	    is_left_out(p, real))
+	/* one to be made: a folder that is no private place lacks it, and
+	   words alone may be no relative path */
+	if (p->n_unseen == UNSEEN_MAX ||
+	    !realpath(is_new ? resolve_dirname(path, &p->arena) : path, real) ||
+	    is_left_out(p, real) ||
+	    (is_new && (places_has(p->gate, real) ||
+			(p->hidden_cwd && place_covers(p->hidden_cwd, path)))))
 		return;
 	for (size_t i = 0; i < p->n_unseen; i++)
 		if (strcmp(p->unseen[i].seen, seen) == 0)
 			return;
 	p->unseen = arena_grow(&p->arena, p->unseen, p->n_unseen,
 			       sizeof(*p->unseen));
-	p->unseen[p->n_unseen++] = (struct watch_name){seen, path, false};
+	p->unseen[p->n_unseen++] = (struct watch_name){
+		.seen = seen, .real = path, .is_new = is_new};
 }
 
 /* ---- files that go with a private place ---- */

@@ -90,7 +90,7 @@ struct prepared {
 	struct strlist home_names; /* of HOME, that words mean there */
 	const char *counted_home;  /* private HOME, where another folder is
 				      counted first; or NULL */
-	struct watch_name *unseen; /* existing files that it may look for */
+	struct watch_name *unseen; /* files that it may look for or make */
 	size_t n_unseen;
 	bool git_unprotected;  /* a row of protected.def is writable */
 	bool write_holes;      /* protected paths inside a grant, no view */

@@ -357,6 +357,7 @@ static bool read_text(pid_t pid, uint64_t at, char *to, size_t n)
 struct watch_seen {
 	unsigned n;
 	struct watch_name *name; /* names to look for; NULL: none */
+	bool changes;		 /* a call that changes the file of .name */
 	struct watch_exec exec;
 	char file[PATH_MAX];
 	struct err why; /* of what is refused */
@@ -664,12 +665,24 @@ static struct watch_name *find_name(const struct watch *w, const char *path)
 	return NULL;
 }
 
+/* Would the call change the file, and not only look for it? Programs open for
+   both what they then only read. */
+static bool is_change(const struct watch_row *row,
+		      const struct seccomp_notif *req, bool is_new)
+{
+	uint64_t flags = row->more < 0 ? 0 : req->data.args[row->more];
+
+	return row->how != WATCH_LOOK || (flags & O_ACCMODE) == O_WRONLY ||
+	       (is_new && flags & O_CREAT);
+}
+
 /* Is it a look-up that no other row tells of? Its path is read then. */
 static bool is_look(const struct watch *w, const struct seccomp_notif *req,
 		    const struct watch_row *row, char *path, size_t size)
 {
 	bool is_other = row->more >= 0 && w->what & GATE_RECORD_FILES &&
 			open_access(req->data.args[row->more]);
+	struct watch_name *name;
 	char first = '\0';
 
 	/* times of a descriptor have no path */
@@ -678,8 +691,14 @@ static bool is_look(const struct watch *w, const struct seccomp_notif *req,
 		    1 ||
 	    !first || !read_path(req, row, path, size))
 		return false;
-	w->seen->name = find_name(w, path);
-	return w->what & GATE_RECORD_LOOKS && !is_futile(req, row, path);
+	name = find_name(w, path);
+	if (name) {
+		w->seen->name = name;
+		w->seen->changes = is_change(row, req, name->is_new);
+	}
+	/* what changes a file is a row of FILES */
+	return w->what & GATE_RECORD_LOOKS && row->how == WATCH_LOOK &&
+	       !is_futile(req, row, path);
 }
 
 /* Is "." opened to be read? find(1) does so only to come back; a listing is a
@@ -789,8 +808,10 @@ static int note_seen(struct watch *w, const char *comm)
 {
 	int refusal = 0;
 
-	if (w->has_begun && w->seen->name)
+	if (w->has_begun && w->seen->name) {
 		w->seen->name->is_asked = true;
+		w->seen->name->is_changed |= w->seen->changes;
+	}
 	for (unsigned i = 0; w->has_begun && i < w->seen->n; i++) {
 		int r = note_one(w, &w->seen->record[i], comm);
 

@@ -64,6 +64,8 @@ struct watch_name {
 	const char *seen; /* as the tree names it */
 	const char *real; /* where it lies */
 	bool is_asked;	  /* for itself, or something beneath it */
+	bool is_new;	  /* only its folder is there */
+	bool is_changed;  /* to be made, written, replaced or removed */
 };
 
 /* An exec that a task asks for, looked at from outside. */

@@ -295,6 +295,38 @@ json_is "their twins, which write names: changed" \
 	step_results[0].output 'done'
 rm -rf .git .envrc
 
+# What a program makes, replaces or removes: a row of the folder, at once.
+mkdir -m 777 "$HOME/out"
+echo old >"$HOME/out/old"
+echo milk >"$HOME/out/list"
+chmod 666 "$HOME"/out/*
+out_row="sandbox.write = [\"$HOME/out\"]"
+for row in '' "sandbox.read = ['~/out/old']"; do
+	step removed "$script
+command = 'sh'
+args = ['-c', 'rm -f ~/out/old; echo done']
+$row"
+	json_is "a file that is removed: refused, whatever the status ($row)" \
+		step_results[0].refused true step_results[0].advice[0].toml "$out_row" \
+		step_results[0].advice[0].text "denied: write $HOME/out/old, which lies in no folder granted for it"
+done
+[[ -e $HOME/out/old ]]
+is "and it is still there" $? 0
+follow edited "$script
+command = 'sed'
+args = ['-i', 's/milk/beer/', '$HOME/out/list']" "$out_row" ''
+follow copied "$script
+command = 'cp'
+args = ['$HOME/out/list', '$HOME/out/copy']" "$out_row" ''
+follow teed "$script
+command = 'sh'
+args = ['-c', 'echo hi | tee ~/out/teed']
+sandbox.preset = ['none']
+sandbox.exec = ['tee']" "$out_row" hi
+follow appended "$script
+command = 'sh'
+args = ['-c', 'echo hi >>~/out/list && echo done']" "$out_row" 'done'
+
 # A name without a mark of a path, of a write that was refused.
 follow bare "$script
 command = 'sh'
