@@ -379,16 +379,18 @@ static int take_before(const char *from, const struct strlist *known,
 {
 	size_t at = 0;
 
-	while (from && at < known->n && strcmp(known->item[at], from) != 0)
+	if (!from)
+		return 0;
+	while (at < known->n && strcmp(known->item[at], from) != 0)
 		at++;
 	if (from && at == known->n)
 		return err_set(err, ERR_USAGE,
 			       "--from: routine %s has no step %s%s",
 			       plan->routine->name, from,
 			       hint_of(str_of(from), known, arena));
-	if (from && plan->by_needs)
+	if (plan->by_needs)
 		take_waits(plan, at);
-	for (size_t i = 0; from && !plan->by_needs && i < at; i++)
+	for (size_t i = 0; !plan->by_needs && i < at; i++)
 		plan->steps[i].is_taken = true;
 	return 0;
 }
