@@ -163,11 +163,15 @@ TEST(setting, of_a_key_that_is_there, keeps_its_values_but_no_word)
 			    "--net example.com");
 }
 
+/* Every request has one. */
+static const struct gate_policy nothing;
+
 TEST(host, of_arguments, goes_before_words)
 {
 	AUTO(arena_release) struct arena a = ARENA_INIT;
 	const char *argv[] = {"curl", "-s", "https://api.example.com/x", NULL};
-	const struct gate_request request = {.program = "curl", .argv = argv};
+	const struct gate_request request = {
+		.policy = &nothing, .program = "curl", .argv = argv};
 	const struct gate_verdict v = {.n_denials = 1, .denials = &connection};
 	struct advice_known known = {
 		.verdict = &v,
@@ -197,7 +201,8 @@ TEST(dropped, files, are_named_with_their_folder)
 	AUTO(arena_release) struct arena a = ARENA_INIT;
 	static const char *names[] = {"b", "x\n/"};
 	static const char *const argv[] = {"cp", NULL};
-	struct gate_request request = {.program = "cp", .argv = argv};
+	struct gate_request request = {
+		.policy = &nothing, .program = "cp", .argv = argv};
 	struct gate_verdict v = {.dropped = {.folder = "/srv/p",
 					     .names = {names, 2},
 					     .files = 12}};
@@ -222,7 +227,9 @@ TEST(dropped, files, are_named_with_their_folder)
 TEST(dropped, nothing, is_worth_a_line_where_a_file_was_missed)
 {
 	AUTO(arena_release) struct arena a = ARENA_INIT;
-	const struct gate_request request = {.program = "cat"};
+	static const char *const argv[] = {"cat", NULL};
+	const struct gate_request request = {
+		.policy = &nothing, .program = "cat", .argv = argv};
 	const struct gate_verdict v = {.dropped = {.folder = "/srv/p"}};
 	struct advice_known known = {.verdict = &v, .request = &request};
 
@@ -240,7 +247,8 @@ TEST(unseen, files, are_named_with_what_shows_them)
 	AUTO(arena_release) struct arena a = ARENA_INIT;
 	static const char *const argv[] = {"sh", NULL};
 	static const char *paths[] = {"/srv/p/a", "/srv/p/b/c", "/srv/q"};
-	const struct gate_request request = {.program = "sh", .argv = argv};
+	const struct gate_request request = {
+		.policy = &nothing, .program = "sh", .argv = argv};
 	struct gate_verdict v = {.exited = true,
 				 .dropped = {.folder = "/srv/p"},
 				 .unseen = {.paths = {paths, 3}}};
