@@ -1,5 +1,6 @@
 #include "core/run/unseen.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -94,6 +95,9 @@ static struct strlist looked_for(struct search *f, const char *folder,
 static bool has_unseen(struct search *f, const char *folder)
 {
 	const struct gate_policy *p = f->known->request->policy;
+	/* "/" covers a private place, and opens none */
+	bool is_covered = p && (path_is_beneath(folder, &p->read) ||
+				path_is_beneath(folder, &p->write));
 	DIR *dir = opendir(folder);
 	const struct dirent *e;
 	bool found = false;
@@ -104,8 +108,9 @@ static bool has_unseen(struct search *f, const char *folder)
 
 		found = strcmp(e->d_name, ".") != 0 &&
 			strcmp(e->d_name, "..") != 0 &&
-			!(p && (path_is_beneath(path, &p->read) ||
-				path_is_beneath(path, &p->write)));
+			!(p && !is_covered &&
+			  (path_is_beneath(path, &p->read) ||
+			   path_is_beneath(path, &p->write)));
 	}
 	if (dir)
 		closedir(dir);
@@ -237,6 +242,50 @@ static bool is_in_folder(struct search *f, struct said_refusal said,
 	return access(path, F_OK) == 0;
 }
 
+/* Is there a name of HOME, and not of something in it? */
+static bool has_home(const char *text, const char *name)
+{
+	size_t n = strlen(name);
+	const char *at = text;
+
+	while ((at = strstr(at, name))) {
+		at += n;
+		if (!isalnum((unsigned char)at[*at == '/']) &&
+		    !strchr("._-*?[$", at[*at == '/'] ? at[*at == '/'] : ' '))
+			return true;
+	}
+	return false;
+}
+
+static bool names_home(const struct gate_request *r)
+{
+	const char *names[] = {"~",
+			       "$HOME",
+			       "${HOME}",
+			       "home().iterdir",
+			       "home().glob",
+			       "home().rglob",
+			       path_own_home(0)};
+
+	for (size_t i = 1; r->argv[0] && r->argv[i]; i++)
+		for (size_t k = 0; k < ARRAY_LEN(names); k++)
+			if (names[k] && has_home(r->argv[i], names[k]))
+				return true;
+	return false;
+}
+
+static void add_home(struct search *f)
+{
+	f->is_refused = true;
+	piece_add(f->pieces,
+		  f->known->form == ADVICE_TOML
+			  ? "listed a private, empty HOME; grant what it needs "
+			    "there, as in sandbox.read = [\"~/NAME\"]"
+			  : "listed a private, empty HOME; grant what it needs "
+			    "there, as in --read ~/NAME",
+		  NULL, NULL);
+}
+
 /* Name files that went with a private folder, and those that were looked for
    in it; without any, the folder alone where a program says that it missed a
    file. */
@@ -256,10 +305,17 @@ static void add_dropped(struct search *f)
 		add_lost(f, names);
 		names = NULL;
 	}
-	/* exec has said so before the start */
-	if (!folder || !r || r->cwd_said)
+	if (!folder || !r)
 		return;
 	is_listed = known->verdict->unseen.is_listed && has_unseen(f, folder);
+	/* without its own folder a program starts in HOME */
+	if (is_listed && !names && names_home(r)) {
+		add_home(f);
+		return;
+	}
+	/* exec has said so before the start */
+	if (r->cwd_said)
+		return;
 	if (!(names || is_listed || looked_for(f, folder, false).n ||
 	      known->all ||
 	      (known->failed && !known->is_server && said.kind &&
@@ -321,13 +377,8 @@ static void add_looked_for(struct search *f)
 				    values.n ? ", " : "", path);
 		list_add(&values, f->arena, path);
 	}
-	if (!values.n && v->unseen.home && has_unseen(f, v->unseen.home)) {
-		f->is_refused = true;
-		piece_add(f->pieces,
-			  "listed a private, empty HOME; grant what it needs "
-			  "there, as in sandbox.read = [\"~/NAME\"]",
-			  NULL, NULL);
-	}
+	if (!values.n && v->unseen.home && has_unseen(f, v->unseen.home))
+		add_home(f);
 	f->is_refused |= values.n != 0;
 	if (values.n)
 		piece_add(f->pieces,

@@ -359,6 +359,26 @@ json_is "a file that is nowhere needs no grant" \
 json_is "and that it was listed" step_results[1].refused true \
 	step_results[1].advice[0].text '~^listed a private, empty HOME; grant'
 json_is "but not settings and caches" step_results[2].output x step_results[2].advice absent
+{
+	step find sh '["-c", "find ~ -name x"]'
+	step du sh '["-c", "du -s $HOME"]'
+	step python "$PYTHON" '["-c", "import pathlib; print(list(pathlib.Path.home().iterdir()))"]'
+	step part sh '["-c", "ls; echo ~/looks.none"]'
+	step root ls '[]' 'sandbox = { read = ["/"] }'
+} >lists.toml
+run_matins run -c lists.toml r --json
+for i in 0 1 2; do
+	json_is "a listing of HOME needs no start folder ($i)" \
+		"step_results[$i].advice[0].text" '~^listed a private, empty HOME; grant what' \
+		"step_results[$i].advice[0].toml" "" "step_results[$i].refused" true
+done
+json_is "one of the start folder does, whatever else is named" \
+	step_results[3].advice[0].toml 'sandbox.read = ["."]'
+json_is "a grant of / opens no private place, and that is said" \
+	step_results[4].refused true \
+	step_results[4].advice[0].text '~^started in a private, empty folder'
+run_matins exec -- ls "$HOME"
+err_like "exec: a listing of HOME" '^matins: listed a private, empty HOME; grant what it needs there, as in --read ~/NAME$'
 many=$(printf 'w%s ' {1..600})
 {
 	step few sh '["-c", ": w; test -f conf.ini; :"]'
