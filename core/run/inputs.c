@@ -39,7 +39,7 @@ static int read_word(const char *word, struct input *ret, struct err *err)
 	if (!str_ends(name, ":"))
 		return 0;
 	ret->name.n--;
-	ret->text.p = NULL;
+	ret->text = (struct str){NULL, 0};
 	return read_json(text, &ret->json, err) == 0
 		       ? 0
 		       : err_wrap(err, "-p %s is not JSON", word);

@@ -10,7 +10,8 @@
 static void add_str(struct sha256 *sum, struct str s)
 {
 	digest_number(sum, s.n);
-	sha256_add(sum, s.p, s.n);
+	if (s.n)
+		sha256_add(sum, s.p, s.n);
 }
 
 /* Keys that say what is done, as they are written. */

@@ -190,4 +190,21 @@ err_like "foreach: \$item without it" '\$item is there in a step with `foreach` 
 err_like "foreach: max_parallel without it" '"max_parallel" is a key of a step with "foreach"'
 err_like "foreach: with without params" '"with" is laid over "params", which a step of type script lacks'
 
+# ---- a parameter that was given as JSON ----
+
+cat >json.toml <<-'END'
+	[[routines.r.steps]]
+	name = "each"
+	type = "script"
+	command = "echo"
+	args = ["$item"]
+	foreach = "$input.l"
+END
+run_matins run -c json.toml r -p 'l:=[1, {"a":2}]' --json
+json_is "a list given as JSON is walked" \
+	step_results[0].data.items[1].output '{"a":2}'
+echo '{"l":[3]}' >given
+run_matins_stdin given run -c json.toml r --params - --json
+json_is "a list of --params is walked" step_results[0].data.items[0].output 3
+
 done_testing
