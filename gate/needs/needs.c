@@ -469,6 +469,24 @@ static bool is_of_user(const struct finder *f, const char *path)
 	       !strstr(path + strlen(home), "/.");
 }
 
+/* A file that is there, which a program would open for both and then only
+   reads, as SQLite does with a database. */
+static bool is_only_read(const struct finder *f, const struct gate_record *r)
+{
+	struct stat st;
+
+	for (size_t i = 0; r->access & GATE_ACCESS_READ && i < f->v->n_records;
+	     i++) {
+		const struct gate_record *one = &f->v->records[i];
+
+		if (one->what == r->what && one->access == GATE_ACCESS_READ &&
+		    strcmp(one->path, r->path) == 0 &&
+		    strcmp(one->program, r->program) == 0)
+			return stat(r->path, &st) == 0 && S_ISREG(st.st_mode);
+	}
+	return false;
+}
+
 static void find_written(struct finder *f, const struct gate_record *r)
 {
 	bool is_entry = r->access & GATE_ACCESS_ENTRY, is_refused;
@@ -491,7 +509,8 @@ static void find_written(struct finder *f, const struct gate_record *r)
 		return;
 	why_not = refusal_of_write(f, real, &st);
 	is_refused = !why_not && !list_covers(&f->traced->write, real);
-	if (is_refused && f->ended_well && !is_of_user(f, real))
+	if (is_refused && f->ended_well &&
+	    (!is_of_user(f, real) || is_only_read(f, r)))
 		why_not = went_on;
 	add_need(f, "write", real, r, why_not)->was_refused |=
 		is_refused && !why_not;

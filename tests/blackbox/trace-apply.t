@@ -586,4 +586,24 @@ out_like "with the file allowed as it is the row is put in" '^\+sandbox.write'
 run_matins run r --only keeps
 exit_is "and the step works" 0
 
+# SQLite opens for both what it only reads: no row to write, but for its twin
+mkdir -m 777 "$HOME/db"
+"$PYTHON" -c 'import sqlite3, sys
+d = sqlite3.connect(sys.argv[1]); d.execute("create table t (x)")' "$HOME/db/t.db"
+chmod 666 "$HOME/db/t.db"
+for sql in 'select count(*) from t' 'insert into t values (1)'; do
+	cat >database.toml <<-END
+		[[routines.r.steps]]
+		name = "query"
+		type = "script"
+		command = "$PYTHON"
+		args = ["-c", "import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); d.execute('$sql'); d.commit()", "$HOME/db/t.db"]
+	END
+	run_matins trace -c database.toml r query --apply
+	file_rows=$(grep -c '^sandbox.write = \["~/db"\]' database.toml)
+	[[ $sql == insert* ]]
+	is "a trace of a database grants what it needs: $sql" "$file_rows" $((!$?))
+done
+err_unlike "the twin: nothing is left out" 'left out: write'
+
 done_testing
