@@ -48,7 +48,8 @@ static void give_credentials(struct walk *w, struct plan_step *p,
 	struct credentials *c = w->world->credentials;
 	struct err err = ERR_INIT;
 
-	if (p->reason != REASON_NONE || p->is_taken || w->ctx.loop->signal)
+	if (p->reason != REASON_NONE || p->is_taken || w->cancelled ||
+	    w->ctx.loop->signal)
 		return;
 	if ((credentials_give(c, &p->server_env, env, &err) < 0 ||
 	     credentials_give(c, &p->step->env, env, &err) < 0) &&
@@ -180,13 +181,14 @@ void walk_init(struct walk *w, struct walk_world *world, struct arena *arena)
 	w->ctx.ended_arg = w;
 	w->ctx.values = &w->turn.values;
 	w->runs = mem_zalloc(plan->n_steps * sizeof(*w->runs));
+	/* first: credentials turn the loop, which may cancel the walk */
+	order_init(&w->order, plan, arena);
 	for (size_t i = 0; i < plan->n_steps; i++)
 		judge(w, &plan->steps[i]);
 	for (size_t i = 0; i < plan->n_steps; i++)
 		give_credentials(w, &plan->steps[i], &w->runs[i].env);
 	for (size_t i = 0; i < plan->n_steps; i++)
 		step_init(&w->runs[i], &w->ctx, &plan->steps[i]);
-	order_init(&w->order, plan, arena);
 	w->turn = (struct turn){
 		.plan = plan,
 		.result = result_of,

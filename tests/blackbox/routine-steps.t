@@ -131,6 +131,36 @@ json_is "the time of a routine within" step_results[0].reason deadline_call \
 	step_results[0].data.step_results[0].reason cancelled
 nothing_left "the time of a routine within: nothing runs on" 'sleep 4321'
 
+# an end while a routine within asks for what it needs
+{
+	step quick sub routine 'routine = "ask"' 'timeout = "500ms"'
+	step top sub routine 'routine = "ask"'
+	step ask one script 'command = "true"' \
+		"env = { A = { cmd = \"sh -c ': >$T/work/asked; sleep 2; echo v'\" } }"
+	step ask two script 'command = "true"' \
+		"env = { B = { cmd = \"sh -c ': >$T/work/asked2; echo v'\" } }"
+	printf '[sandbox]\nwrite = ["%s/work"]\nexec = ["sleep"]\n' "$T"
+} >asks.toml
+run_matins run -c asks.toml quick --json
+exit_is "the time of a routine within that asks: status" 2
+json_is "the time of a routine within that asks: a whole report" \
+	step_results[0].reason deadline_call \
+	step_results[0].data.step_results[0].reason cancelled \
+	step_results[0].data.step_results[1].reason cancelled
+is "the time of a routine within that asks: asked no more" "$(ls work | tr '\n' ' ')" \
+	'asked begun '
+rm -f work/asked
+env --default-signal=INT "$BIN" run -c asks.toml top --json >"$out" 2>"$err" </dev/null &
+pid=$!
+wait_for 10 test -e work/asked
+kill -INT "$pid"
+status=0
+wait "$pid" || status=$?
+exit_is "SIGINT while a routine within asks: the status" 130
+json_is "SIGINT while a routine within asks: a whole report" \
+	step_results[0].reason cancelled \
+	step_results[0].data.step_results[0].reason cancelled
+
 # ---- check ----
 
 {
