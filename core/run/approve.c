@@ -9,11 +9,13 @@
 #include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "core/run/jobs.h"
 
 /* Of a message, as far as a person reads before the question. */
 #define LINES_MAX 40
-#define LINE_BYTES 400
+/* Of a line, beside the bar: on 80 columns none is broken. */
+#define LINE_COLUMNS 72
 #define ANSWER_BYTES 256
 
 struct approval {
@@ -25,20 +27,49 @@ struct approval {
 
 /* ---- the question ---- */
 
+/* Cut the next line of a screen off. */
+static struct str cut_line(struct str *rest)
+{
+	struct str line = text_first_columns(
+		(struct str){rest->p, str_find(*rest, '\n')}, LINE_COLUMNS);
+
+	/* a character that is wider than the screen does not stay */
+	if (!line.n && rest->n && rest->p[0] != '\n')
+		line.n = 1;
+	*rest = str_skip(*rest, line.n);
+	if (rest->n && rest->p[0] == '\n')
+		*rest = str_skip(*rest, 1);
+	return line;
+}
+
+/* Lines of a screen, none of which a terminal breaks: of a long message the
+   first and the last ones, where the person's own words may stand. */
+static void add_lines(struct str visible, struct buf *out)
+{
+	struct str rest = visible;
+	size_t all = 0;
+
+	for (; rest.n; all++)
+		cut_line(&rest);
+	rest = visible;
+	for (size_t i = 0; i < all; i++) {
+		struct str line = cut_line(&rest);
+
+		if (all > LINES_MAX && i == LINES_MAX / 2)
+			buf_addf(out, "  | … %zu lines …\n", all - LINES_MAX);
+		if (all <= LINES_MAX || i < LINES_MAX / 2 ||
+		    i >= all - LINES_MAX / 2)
+			buf_addf(out, "  | %.*s\n", STR_ARG(line));
+	}
+}
+
 void approve_ask(struct str message, const char *routine, const char *name,
 		 struct buf *out)
 {
-	size_t n = 0;
+	AUTO(buf_release) struct buf visible = BUF_INIT(BUF_UNBOUNDED);
 
-	for (struct str rest = message; rest.p && n < LINES_MAX; n++) {
-		struct str line = str_cut(&rest, '\n');
-
-		buf_adds(out, "  | ");
-		log_visible(out, str_first(line, LINE_BYTES), false);
-		buf_adds(out, line.n > LINE_BYTES ? " …\n" : "\n");
-		if (rest.p && n + 1 == LINES_MAX)
-			buf_adds(out, "  | …\n");
-	}
+	log_visible(&visible, message, true);
+	add_lines(buf_str(&visible), out);
 	buf_adds(out, "matins: approve ");
 	log_visible(out, str_of(name), false);
 	buf_adds(out, " of routine ");
