@@ -91,23 +91,40 @@ static const struct report_step *find_ok(const struct report *r,
 	return s && s->state == STATE_OK ? s : NULL;
 }
 
-/* The result of a step that this run has not. */
-static const struct report_step *find_last(struct walk *w, struct str name)
+/* Read the last result of a step from the ledger, and say of which run. */
+static const struct report_step *read_last(struct walk *w, const char *step)
 {
 	const struct ledger_routine which = {
 		.name = w->plan.routine->name,
 		.file = w->ctx.config->path,
 	};
-	const char *step = arena_strndup(w->arena, name.p, name.n);
 	const struct report *r = NULL;
 
-	if (!w->looks_back || !w->world->ledger ||
-	    previous_with(w->world->ledger, &which, &(struct strlist){&step, 1},
+	if (previous_with(w->world->ledger, &which, &(struct strlist){&step, 1},
 			  w->arena, &r, ERR_IGNORED) < 0)
 		return NULL;
 	log_note("$steps.%s has its value of run %llu", step,
 		 (unsigned long long)r->generation);
-	return previous_step(r, name);
+	return previous_step(r, str_of(step));
+}
+
+/* The result of a step that this run has not; read once. */
+static const struct report_step *find_last(struct walk *w, struct str name)
+{
+	struct walk_last *last = w->last;
+
+	if (!w->looks_back || !w->world->ledger)
+		return NULL;
+	while (last && !str_is(name, last->step))
+		last = last->next;
+	if (last)
+		return last->result;
+	last = ARENA_NEW(w->arena, struct walk_last);
+	last->step = arena_strndup(w->arena, name.p, name.n);
+	last->result = read_last(w, last->step);
+	last->next = w->last;
+	w->last = last;
+	return last->result;
 }
 
 static const struct report_step *find_result(void *arg, enum ref_root root,

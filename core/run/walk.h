@@ -37,6 +37,13 @@ struct walk_world {
 	bool no_cache;	       /* every step runs */
 };
 
+/* A step that the plan has not, and its last result; NULL: it has none. */
+struct walk_last {
+	struct walk_last *next;
+	const char *step;
+	const struct report_step *result;
+};
+
 struct walk {
 	struct plan plan; /* set before walk_init() */
 	/* Live lines; or NULL. */
@@ -58,6 +65,7 @@ struct walk {
 	struct turn turn;
 	const struct report *previous; /* for $previous; NULL: none */
 	bool has_previous;	       /* it was looked for */
+	struct walk_last *last;	       /* that was looked for */
 	struct str facts;	       /* behind $run; n = 0: not yet made */
 	const char *cancelled;	       /* why nothing begins any more */
 };

@@ -155,6 +155,18 @@ run_matins step -c n.toml r c --json
 is "step: it alone runs" "$(ran)" "c "
 json_is "step: it refers to the last results" step_results[0].output CA
 err_like "step: said" '\$steps.a has its value of run'
+{
+	step list "echo '[1,2,3]'" | sed 's/"script"/"harness"/'
+	step each 'echo $1$2' ', "$item", "{{steps.list.json[0]}}"'
+	echo 'foreach = "$steps.list.json"'
+} >e.toml
+run_matins run -c e.toml r
+ran >/dev/null
+run_matins step -c e.toml r each --json
+is "step: each element runs" "$(ran)" "each each each "
+json_is "step: each element refers to the last results" step_results[0].output \
+	"$(printf '11\n21\n31')"
+is "step: the last result is read once" "$(grep -c 'has its value of run' "$err")" 1
 
 # ---- mistakes ----
 
