@@ -73,7 +73,7 @@ struct row_walk {
 	struct inputs_given given;
 	struct strlist said; /* notes that one trace has for all */
 	bool is_named;	     /* the steps are those of the command line */
-	struct report done;  /* results, for references of later steps */
+	struct report done;  /* results, for conditions of later steps */
 	struct strlist step[OUTCOMES];
 };
 
@@ -863,6 +863,17 @@ static int begin_step(void *arg, struct gate *gate, struct plan_step *step,
 			       "%s is a remote server: there is no program to "
 			       "trace",
 			       step->step->name);
+	/* who made them would be granted what they name */
+	if (step->flow->has_results)
+		return err_set(
+			err, ERR_USAGE,
+			"%s is not traced: its arguments are values of other "
+			"steps, which a trace would grant to whoever made "
+			"them; run the routine, and its report names what was "
+			"refused: %s",
+			t->step,
+			advice_about(&t->config->config, "run", t->routine,
+				     &t->arena));
 	t->plain = gate_policy_copy(&step->policy, &t->arena);
 	gate_policy_merge(&step->policy, &t->asked, &t->arena, &t->asked);
 	/* --apply adds to what the step has, a table stands for all of it */
@@ -969,7 +980,7 @@ static void say_failure(const struct trace *t, const struct report_step *s)
 		    lines.n ? ": " : "", buf_cstr(&lines));
 }
 
-/* Keep a result: steps behind it may refer to it. */
+/* Keep a result: conditions of steps behind it may refer to it. */
 static void hand_on(struct row_walk *w, const struct report *report)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
@@ -1223,8 +1234,10 @@ static int walk_steps(const struct args *args, const struct strlist *steps,
 		status = trace_one(args, steps->item[i], &w->given, w, &why);
 		if (status < 0)
 			log_warning("trace: %s", why.msg);
-		/* a run skips these as well, or they are remote */
-		if (list_has(&w->step[LEFT_OUT], steps->item[i]))
+		/* a run skips these as well, they are remote, or what they
+		   are given is no trace's to grant */
+		if (!w->is_named &&
+		    list_has(&w->step[LEFT_OUT], steps->item[i]))
 			continue;
 		if (status < 0)
 			status = err_exit_status(why.kind);

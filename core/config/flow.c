@@ -209,6 +209,9 @@ static void use_ref(const struct walk *w, const struct toml_value *at,
 
 	s->has_late_args |= use == USE_ARGUMENT && ref->root != REF_INPUT;
 	s->is_late |= use == USE_VALUE && ref->root != REF_INPUT;
+	s->has_results |= use <= USE_VALUE &&
+			  (ref->root == REF_STEPS ||
+			   ref->root == REF_PREVIOUS || ref->root == REF_ITEM);
 	switch (ref->root) {
 	case REF_INPUT:
 		use_input(w, at, ref);

@@ -26,6 +26,8 @@ struct flow_step {
 	size_t n_waits;
 	/* Refer to values that only the run has: `args`, or another key. */
 	bool has_late_args, is_late;
+	/* What it is given holds values of other steps, or of $item. */
+	bool has_results;
 };
 
 /*

@@ -516,8 +516,11 @@ static void advise(struct step_run *s, struct str err_tail,
 		.gate = s->ctx->gate,
 		.request = &request,
 		.given = s->plan->request.argv,
-		.trace_of = arena_printf(&s->arena, "%s %s", s->ctx->routine,
-					 s->result.name),
+		.trace_of =
+			s->plan->flow->has_results
+				? NULL
+				: arena_printf(&s->arena, "%s %s",
+					       s->ctx->routine, s->result.name),
 	};
 	struct advice_list list = {.item = NULL};
 	/* those of its executions stay */

@@ -416,44 +416,46 @@ is "with their work done" "$(cat out/copy)" "call the dentist"
 
 printf '%s\n' '[[routines.chain.steps]]' 'name = "list"' 'type = "script"' \
 	'command = "echo"' "args = [\"$PWD/notes/a.md\"]" \
+	'[[routines.chain.steps]]' 'name = "names"' 'type = "script"' \
+	'command = "echo"' "args = ['[\"$PWD/notes/a.md\"]']" \
 	'[[routines.chain.steps]]' 'name = "show"' 'type = "script"' \
 	'command = "cat"' 'args = ["--", "$steps.list.output"]' \
-	'[[routines.chain.steps]]' 'name = "say"' 'type = "script"' \
-	'command = "echo"' 'args = ["<{{steps.show.output}}>"]' \
+	'[[routines.chain.steps]]' 'name = "each"' 'type = "script"' \
+	'foreach = "$steps.names.json"' 'command = "cat"' 'args = ["--", "$item"]' \
+	'[[routines.chain.steps]]' 'name = "reads"' 'type = "script"' \
+	'command = "sh"' 'args = ["-c", "read -r x; cat $x"]' \
+	'stdin = "{{steps.list.output}}"' \
+	'[[routines.chain.steps]]' 'name = "before"' 'type = "script"' \
+	'command = "echo"' 'args = ["{{previous.list.output}}"]' \
+	'[[routines.chain.steps]]' 'name = "judged"' 'type = "script"' \
+	'command = "true"' 'when = { "$steps.list.state" = { const = "ok" } }' \
 	'[[routines.chain.steps]]' 'name = "alarm"' 'type = "script"' \
-	'command = "echo"' 'args = ["{{steps.show.error}}"]' 'after = "failure"' \
+	'command = "true"' 'after = "failure"' \
 	>chain.toml
 cp chain.toml chain.old
-run_matins trace -c chain.toml chain show
-exit_is "a step with the result of another, before any run" 1
-err_like "says how to trace it" \
-	'show was not started: it needs .*: matins trace -c [^ ]*chain.toml chain$'
-err_unlike "and is not said to run" 'really runs'
 run_matins run -c chain.toml chain
 exit_is "a file out of a result is not granted" 2
-out_like "its report names the trace" 'matins trace -c [^ ]*chain.toml chain show$'
-run_matins trace -c chain.toml chain show
-exit_is "which takes the result of the last run" 0
-out_like "and finds the file" "^	\"$PWD/notes/a.md\", # cat"
-run_matins trace -c chain.toml chain alarm
-exit_is "a step behind a failure is traced where it is named" 0
-mkdir -p "$T/chain/2"
-XDG_STATE_HOME=$T/chain run_matins trace -c chain.toml chain --apply
-exit_is "a trace of all steps hands results on" 0
-err_like "and leaves out what a run would skip" \
-	'trace: chain: 1 changed, 2 complete, 1 left out \(alarm\)$'
-err_like "with the reason and a way" \
+out_unlike "its report names no trace, which would grant it" 'matins trace'
+for step in show each reads before; do
+	run_matins trace -c chain.toml chain $step --apply
+	exit_is "$step has the result of another: not traced" 64
+	err_like "$step: why, and what to do" \
+		"$step is not traced: its arguments are values of other steps, which a trace would grant to .*; run the routine, .*: matins run -c [^ ]*chain.toml chain\$"
+	err_unlike "$step does not run" 'really runs'
+done
+run_matins trace -c chain.toml chain --apply
+exit_is "a trace of all steps goes on without them" 0
+err_like "and counts them" \
+	'trace: chain: 3 complete, 5 left out \(show, each, reads, before, alarm\)$'
+err_like "a step behind a failure: the reason and a way" \
 	'alarm would be skipped: after = "failure", and no step failed; it runs for matins trace .* chain alarm$'
 err_unlike "no tool is called by a script" 'really runs and'
-err_like "the step alone cannot run, the routine can" \
-	'to run the step: matins run -c [^ ]*chain.toml chain$'
-run_matins run -c chain.toml chain --json
-json_is "then the routine runs" step_results[2].output "<call the dentist>"
-cp chain.old chain.toml
-sed -i 's,output"\],json.no"],' chain.toml
-XDG_STATE_HOME=$T/chain/2 run_matins trace -c chain.toml chain --apply
-isnt "a value that is not there: the status is no success" "$status" 0
-err_like "and the steps are named" '1 complete, 1 left out .*, 2 not traced \(show, say\)$'
+is "nothing that a result names is granted" "$(cat chain.toml)" "$(cat chain.old)"
+run_matins trace -c chain.toml chain list show --apply
+exit_is "one of them by its name: the status is no success" 64
+err_like "and it is named" '1 complete, 1 left out \(show\)$'
+run_matins trace -c chain.toml chain alarm
+exit_is "a step behind a failure is traced where it is named" 0
 
 run_matins trace -c all.toml all first plain --apply
 exit_is "some steps: all well" 0
