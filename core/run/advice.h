@@ -54,6 +54,14 @@ struct advice_known {
 	const char *trace, *trace_of;
 };
 
+/* Is the program given values that others made? They may be what it names. */
+static inline bool advice_is_of_data(const struct advice_known *known)
+{
+	const struct gate_request *r = known->request;
+
+	return r && (r->from_data || r->input_from_data);
+}
+
 struct advice {
 	const char *text;    /* a sentence without the setting */
 	const char *setting; /* NULL: none allows it */

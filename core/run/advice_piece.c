@@ -133,6 +133,14 @@ static bool opens_too_much(const struct pieces *all, const struct piece *p)
 	return false;
 }
 
+/* A value of a server may have named what the row would start or reach; rows of
+   files are the person's words. */
+static bool may_be_data(const struct pieces *all, const struct piece *p)
+{
+	return p->key && advice_is_of_data(all->known) &&
+	       strcmp(p->key, "read") != 0 && strcmp(p->key, "write") != 0;
+}
+
 struct advice_list pieces_written(const struct pieces *all)
 {
 	struct advice_list list = {.n = all->n};
@@ -151,8 +159,9 @@ struct advice_list pieces_written(const struct pieces *all)
 			continue;
 		}
 		list.item[i].setting =
-			p->key && (all->known->form != ADVICE_TOML ||
-				   !is_replaced(&p->values))
+			p->key && !may_be_data(all, p) &&
+					(all->known->form != ADVICE_TOML ||
+					 !is_replaced(&p->values))
 				? setting_of(all, p)
 				: NULL;
 	}

@@ -213,7 +213,8 @@ static bool is_meant(struct file_finder *f, const char *path)
 {
 	return is_brief(f->known) || list_has(file_named(f), path) ||
 	       folder_named(f, path) || place_around(file_said(f), path) ||
-	       is_draft(f, path) || is_in_project(f, path);
+	       is_draft(f, path) ||
+	       (!advice_is_of_data(f->known) && is_in_project(f, path));
 }
 
 /* Is it a key, or a hidden file that a server would like to have? */

@@ -530,6 +530,7 @@ static void advise(struct step_run *s, struct str err_tail,
 	find_table(s, &known);
 	request.env = plain_lines(s, &s->arena);
 	request.argv = own_words(&s->plan->request, &s->arena);
+	request.input_from_data |= s->plan->inputs.has_data;
 	if (s->result.reason != REASON_CANCELLED && known.request->program)
 		list = advice_find(&known, &s->arena);
 	advise_strict(s, &list, &s->arena);

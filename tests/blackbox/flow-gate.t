@@ -43,6 +43,36 @@ json_is "a file that a value names is not granted, and no line that would" \
 json_is "a file of a granted folder is read, as is one that -p names" \
 	step_results[3].output hidden step_results[4].output hidden
 
+mkdir -p own/data own/more
+echo hidden | tee own/data/a.txt >own/more/b.txt
+{
+	says "$T/own/data/a.txt"
+	plain cat cat 'args = ["--", "$steps.v.output"]'
+	plain part cat "args = [\"{{input.d}}/{{steps.v.state}}\"]"
+	plain inside sh 'args = ["-c", "read -r x <$1", "sh", "$steps.v.output"]'
+	plain input sh 'args = ["-c", "read -r x; cat $x"]' 'stdin = "{{steps.v.output}}"'
+	plain own sh "args = [\"-c\", \"cat $T/own/more/b.txt\", \"sh\", \"\$steps.v.output\"]"
+} >own/r.toml
+run_matins run -c own/r.toml r -p "d=$T/own/data" --json
+for i in 1 2 3 4; do
+	json_is "step $i: a file of the project that a value names is not granted" \
+		step_results[$i].state failed
+	unlike "step $i: no line, and no trace" \
+		"$(json_get step_results[$i].advice)" 'matins trace|sandbox'
+done
+like "a file that the person names has its line" \
+	"$(json_get step_results[5].advice[0].toml)" "^sandbox.read = "
+
+{
+	says "jq"
+	plain prog sh 'args = ["-c", "\"$1\" .", "sh", "$steps.v.output"]'
+	plain input timeout 'args = ["5", "xargs", "jq"]' 'stdin = "{{steps.v.output}}"'
+	plain host curl 'args = ["--", "http://{{steps.v.output}}.example/"]'
+} >own/r.toml
+run_matins run -c own/r.toml r
+out_unlike "no line that starts what a value names, or reaches it" \
+	'sandbox.(exec|net|preset|unix) ='
+
 # ---- programs ----
 
 {
