@@ -485,7 +485,7 @@ static void find_circle(const struct walk *w)
 
 	while (i < w->routine->n_steps && is_free(w, i, marks, &names))
 		i++;
-	if (i == w->routine->n_steps)
+	if (i == w->routine->n_steps || !names.n)
 		return;
 	for (size_t k = names.n; k-- > 0;)
 		buf_addf(&line, "%s%s", names.item[k],

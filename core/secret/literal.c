@@ -254,7 +254,7 @@ static const char *named_at(struct str s, struct str *ret)
 
 const char *literal_find(struct str text, struct str *ret)
 {
-	for (size_t i = 0; i < text.n; i++) {
+	for (size_t i = 0; text.p && i < text.n; i++) {
 		struct str rest = str_skip(text, i);
 		const char *what = NULL;
 

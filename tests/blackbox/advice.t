@@ -265,7 +265,7 @@ sandbox.preset = ['git']
 sandbox.write = ['.']"
 	isnt "$1: it failed" "$status" 0
 	json_is "$1: the file, and why" \
-		step_results[0].advice[0].text "~/project/$3 $4" \
+		step_results[0].advice[0].text "~project/$3 $4" \
 		step_results[0].advice[0].toml ''
 	is "$1: no trace is offered, which would find nothing" \
 		"$(grep -c 'everything that it needs' "$out")" 0
