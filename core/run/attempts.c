@@ -58,9 +58,9 @@ static bool is_before(const struct step_run *s)
 	switch (s->result.reason) {
 	case REASON_DEADLINE_SPAWN:
 	case REASON_DEADLINE_INITIALIZE:
-	case REASON_DEADLINE_LIST:
 	case REASON_HANDSHAKE:
 		return true;
+	case REASON_DEADLINE_LIST: /* tools are also listed after a call */
 	case REASON_TRANSPORT:
 	case REASON_SERVER_EXIT:
 		return s->cause.is_before;

@@ -74,16 +74,24 @@ with open(count, "a") as f:
     f.write("start\n")
 if way == "hangs" and open(count).read().count("start") < 2:
     time.sleep(60)
+tool = {"name": "t", "inputSchema": {"type": "object"}, "annotations": hints}
+called = False
+if way == "drifts":
+    tool["outputSchema"] = {"type": "object", "required": ["n"]}
 for line in sys.stdin:
     m = json.loads(line)
     if "id" not in m:
         continue
     r = {"result": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
                     "serverInfo": {"name": "s", "version": "1"}}}
+    if way == "drifts" and m["method"] == "initialize":
+        r["result"]["capabilities"]["tools"]["listChanged"] = True
     if m["method"] == "tools/list":
-        r = {"result": {"tools": [{"name": "t", "inputSchema": {"type": "object"},
-                                   "annotations": hints}]}}
+        if way == "drifts" and called:
+            time.sleep(60)
+        r = {"result": {"tools": [tool]}}
     if m["method"] == "tools/call":
+        called = True
         with open(count, "a") as f:
             f.write("call\n")
         n = open(count).read().count("call")
@@ -93,6 +101,9 @@ for line in sys.stdin:
                         "isError": way == "error"}}
         if way == "rpc" and n < 3:
             r = {"error": {"code": -32000, "message": "busy"}}
+        if way == "drifts":
+            r["result"]["structuredContent"] = {}
+            print('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
     print(json.dumps({"jsonrpc": "2.0", "id": m["id"], **r}), flush=True)
 END
 # tool NAME HINTS WAY [LINES...]
@@ -116,6 +127,8 @@ again
 	tool error '{"readOnlyHint":true}' error 'retry = { wait = "1ms" }'
 	tool late '{}' hangs 'timeout = "2s"' 'retry = { max = 20, wait = "1ms" }'
 	tool strict '{"readOnlyHint":true}' rpc 'strict = true' 'retry = { wait = "1ms" }'
+	tool drifts '{}' drifts 'strict = true' 'timeout = "2s"' \
+		'retry = { max = 5, wait = "1ms" }'
 } >r.toml
 run_matins run -c r.toml r --json
 is "a tool that only reads: called again" "$(attempts_of 0)" \
@@ -136,6 +149,8 @@ like "before the tool was called: again" "$(attempts_of 7)" \
 	'^timeout:deadline_initialize .*ok:$'
 is "a strict step knows the hint" "$(attempts_of 8)" \
 	"failed:rpc_error failed:rpc_error ok:"
+json_is "a list that is late after the call" step_results[9].reason deadline_list
+is "is no reason to call again" "$(grep -c call count/drifts)" 1
 
 # ---- HTTP ----
 
