@@ -157,6 +157,20 @@ bool client_prints_result(const struct client *c)
 	       mcp_looks_like_result(session_noise(c->session));
 }
 
+void client_say_noise(const struct client *c, struct buf *out)
+{
+	AUTO(buf_release) struct buf clean = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf first = BUF_INIT(BUF_UNBOUNDED);
+	struct str noise = c->session ? session_noise(c->session) : STR("");
+
+	noise.n = str_find(noise, '\n');
+	if (!noise.n)
+		return;
+	scrub_cut(c->ctx.scrub, noise, &clean);
+	buf_add_cut(&first, buf_str(&clean), LIMIT_NOISE_LINE);
+	log_visible(out, buf_str(&first), false);
+}
+
 /* Does the server speak a revision whose requests stand alone? */
 static bool is_modern(const struct client *c)
 {
@@ -369,17 +383,14 @@ static void say_end(const struct client *c, const char *method, bool is_sent,
 /* Append the first line on stdout that is no message (RW-1). */
 static void add_noise(const struct client *c, struct buf *out)
 {
-	AUTO(buf_release) struct buf clean = BUF_INIT(BUF_UNBOUNDED);
-	AUTO(buf_release) struct buf first = BUF_INIT(BUF_UNBOUNDED);
-	struct str noise = session_noise(c->session);
+	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
 
-	noise.n = str_find(noise, '\n');
-	if (!noise.n)
-		return;
-	scrub_cut(c->ctx.scrub, noise, &clean);
-	buf_add_cut(&first, buf_str(&clean), LIMIT_NOISE_LINE);
-	buf_adds(out, "its stdout held a line that is not an MCP message: ");
-	log_visible(out, buf_str(&first), false);
+	client_say_noise(c, &line);
+	if (line.n)
+		buf_addf(out,
+			 "its stdout held a line that is not an MCP message: "
+			 "%s",
+			 buf_cstr(&line));
 }
 
 /* Fill the details: the first line on stdout that is no message, and the last
@@ -391,8 +402,7 @@ static void note_details(struct client *c)
 	size_t at;
 
 	buf_clear(out);
-	if (c->session)
-		add_noise(c, out);
+	add_noise(c, out);
 	/* from the beginning of a line where there is one */
 	if (last.n > DETAIL_BYTES) {
 		last = (struct str){last.p + last.n - DETAIL_BYTES,

@@ -338,6 +338,11 @@ const struct session_stats *client_stats(const struct client *c) MUST_USE;
  * initialize? Then it is no server; append MCP_IS_PRINTED to a sentence.
  */
 bool client_prints_result(const struct client *c) MUST_USE;
+/*
+ * Append the first line on its stdout that was no message, visible, without
+ * secrets and of LIMIT_NOISE_LINE bytes of it; nothing when there was none.
+ */
+void client_say_noise(const struct client *c, struct buf *out);
 /* Verdict on its process; NULL before ENDED. Borrowed. */
 const struct gate_verdict *client_verdict(const struct client *c) MUST_USE;
 /* The last of its stderr, without secrets. Borrowed. */

@@ -107,14 +107,24 @@ static enum step_reason timeout_reason(const struct step_run *s)
 }
 
 /* Remark that follows the sentence about a time-out; or "". */
-static const char *remark(const struct step_run *s)
+static const char *remark(struct step_run *s)
 {
+	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
 	const struct client *c = s->mcp ? s->mcp->user.client : NULL;
 
 	if (!s->mcp ? s->program && !s->program->out_bytes
 		    : c && !client_stats(c)->bytes_in)
 		return "; no output yet";
-	return c && client_prints_result(c) ? "; " MCP_IS_PRINTED : "";
+	if (!c || client_is_ready(c))
+		return "";
+	if (client_prints_result(c))
+		return "; " MCP_IS_PRINTED;
+	client_say_noise(c, &line);
+	return line.n ? arena_printf(&s->arena,
+				     "; it printed \"%s\", which is no MCP "
+				     "message",
+				     buf_cstr(&line))
+		      : "";
 }
 
 /* Show nothing of a result that could not be scrubbed in time. */

@@ -255,6 +255,13 @@ failing "a server that never answers" timeout deadline_call \
 failing "a server that never says hello" timeout deadline_initialize \
 	'^no result within 0\.4 s .*no output yet' \
 	< <(peer_step bad silent 'tool = "t"' 'timeout = "400ms"')
+script rubbish-lives <<-'END'
+	raw hello, I am no server\x1b[2J\nmore of it\n
+	hang
+END
+failing "a server that prints rubbish and stays: its first line" timeout \
+	deadline_initialize '^no result within 3 s .*; it printed "hello, I am no server\\x1b\[2J", which is no MCP message$' \
+	< <(peer_step bad rubbish-lives 'tool = "t"' 'timeout = "3s"')
 failing "a program that never ends" timeout deadline_call \
 	'^no result within 0\.4 s .*no output yet' \
 	< <(peer_step bad silent 'timeout = "400ms"')
