@@ -196,6 +196,9 @@ struct gate_request {
 	 */
 	const bool *from_data;
 	bool input_from_data; /* likewise standard input */
+	bool data_may_start;  /* data is passed to programs that start others,
+				 or run their arguments, as far as it is seen to
+				 name none */
 	/*
 	 * Absolute; relative arguments start there. The child does too where
 	 * the policy shows it, else in its HOME (NULL: always HOME).

@@ -222,6 +222,7 @@ struct reading {
 	size_t unknown;	  /* the first option without a row */
 	size_t code;	  /* the first that runs code, or whose value does */
 	bool has_program; /* an option is the program: no operand is a script */
+	bool has_code;	  /* an option beside the program runs code */
 	bool has_value;	  /* and its value is: operands are the program's own */
 	bool is_sure;	  /* arguments behind `end` are data */
 	const bool *data; /* of each argument; NULL: none comes from data */
@@ -255,6 +256,7 @@ static void note(struct reading *x, const struct option *o, size_t at,
 	if (!x->code)
 		x->code = at;
 	x->has_program |= o->runs == RUNS_PROGRAM;
+	x->has_code |= o->runs == RUNS_CODE;
 	x->has_value |= o->runs == RUNS_PROGRAM && value;
 	weigh(x, at);
 	weigh(x, last);
@@ -997,6 +999,12 @@ size_t programs_decided(const char *asked, const char *path,
 		return 0;
 	if (l->operand == OPERAND_PROGRAM)
 		weigh_started(&x, argv);
+	/* perl -M and the like take code: no more is claimed of these */
+	for (size_t i = 1; l->operand == OPERAND_SCRIPT && i < argv->n &&
+			   (!x.operand || i < x.operand);
+	     i++)
+		if (argv->item[i][0] == '-')
+			weigh(&x, i);
 	/* the next may be a value; a script may stand anywhere behind it */
 	for (size_t i = x.unknown; i && i < argv->n; i++)
 		if (i <= x.unknown + 1 || x.launcher->operand != OPERAND_DATA)
@@ -1022,6 +1030,7 @@ bool programs_reads_input(const char *asked, const char *path,
 	    (l->operand != OPERAND_FILE && l->operand != OPERAND_SCRIPT))
 		return false;
 	if (x.unknown || (x.code && !x.has_program) ||
+	    (x.has_code && !is_shell(l)) ||
 	    (is_shell(l) && x.has_program &&
 	     !programs_commands(asked, path, argv)))
 		return true;

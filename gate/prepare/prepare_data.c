@@ -132,6 +132,77 @@ static size_t started_decided(struct prepared *p, const struct strlist *argv)
 	return 0;
 }
 
+/* ---- programs whose arguments are code, or a command ---- */
+
+/* Programs that start what their arguments say, beside those of the recipe. */
+static const char STARTERS[] =
+	"busybox chrt chroot doas flock ld.so ld-linux-x86-64.so "
+	"ld-linux-aarch64.so nsenter parallel prlimit runuser script setarch "
+	"setpriv strace su sudo taskset toybox unshare watch";
+/* Programs whose arguments are commands of their own, which start others or
+   write files; a database reads such ones from its input, too. */
+static const char RUNS_WORDS[] =
+	"awk dd ed gawk gmake m4 make mawk nawk psql sed sqlite sqlite3";
+static const char RUNS_INPUT[] = "ed gdb m4 psql sqlite sqlite3";
+/* Programs without an end of options. */
+static const char NO_DASHES[] = "expr ps test [";
+static const char TAR[] = "bsdtar gtar tar";
+static const char TAR_RUNS[] =
+	"-I -F --use-compress-program --to-command --checkpoint-action "
+	"--info-script --new-volume-script --rsh-command --rmt-command";
+
+static bool is_of(const char *names, const struct resolved_file *f)
+{
+	return programs_is_one(names, f->asked) ||
+	       programs_is_one(names, f->path);
+}
+
+/* Would the program take this argument for what it runs or does? */
+static bool is_taken(const struct resolved_file *f, const struct strlist *argv,
+		     size_t at)
+{
+	const char *arg = argv->item[at], *before = argv->item[at - 1];
+
+	if (is_of(NO_DASHES, f))
+		return *arg && strchr("-(!,", *arg);
+	if (is_of(TAR, f))
+		return arg[0] == '-' || str_has_word(TAR_RUNS, str_of(before));
+	return is_starter(f->asked) || is_starter(f->path) ||
+	       is_of(STARTERS, f) || is_of(RUNS_WORDS, f);
+}
+
+static int judge_commands(const struct prepared *p, const struct strlist *argv,
+			  struct err *err)
+{
+	const struct resolved_file *f = &p->program.file[0];
+	const struct gate_request *r = p->request;
+	const char *name = resolve_basename(f->asked);
+
+	if (r->data_may_start)
+		return 0;
+	for (size_t i = 1; r->from_data && i < argv->n; i++)
+		if (r->from_data[i] && is_taken(f, argv, i))
+			return err_set(
+				err, ERR_POLICY,
+				"argument %zu comes from data and would decide "
+				"what %s runs or does; pass it to sh behind a "
+				"script of your own (args = [\"-c\", \"…"
+				"\\\"$1\\\"\", \"sh\", "
+				"\"$steps.NAME.output\"]), "
+				"or write args_from_data = \"allow\"",
+				i, name);
+	if (r->input_from_data &&
+	    (is_starter(f->asked) || is_starter(f->path) ||
+	     is_of(STARTERS, f) || is_of(RUNS_INPUT, f)))
+		return err_set(err, ERR_POLICY,
+			       "standard input comes from data, and what %s "
+			       "starts or reads could run it; name the program "
+			       "itself in `command`, or write args_from_data = "
+			       "\"allow\"",
+			       name);
+	return 0;
+}
+
 /* ---- the program ---- */
 
 static int judge_input(const struct prepared *p, const struct strlist *argv,
@@ -164,7 +235,7 @@ int prepare_data(struct prepared *p, struct err *err)
 	if (r->from_data && !at &&
 	    (is_starter(f->asked) || is_starter(f->path)))
 		at = started_decided(p, &argv);
-	if (refuse(at, f->asked, err) < 0)
+	if (refuse(at, f->asked, err) < 0 || judge_commands(p, &argv, err) < 0)
 		return -1;
 	return judge_input(p, &argv, err);
 }

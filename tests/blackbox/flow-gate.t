@@ -85,12 +85,12 @@ out_unlike "no line that starts what a value names, or reaches it" \
 	plain coded "$PYTHON" 'args = ["-c", "import sys; print(sys.argv[1])", "$steps.v.output"]'
 	plain env env 'args = ["$steps.v.output"]'
 	plain set env 'args = ["X={{steps.v.output}}", "printenv", "X"]'
-	plain behind env 'args = ["X=1", "basename", "$steps.v.output"]'
+	plain behind env 'args = ["X=1", "basename", "$steps.v.output"]' 'args_from_data = "allow"'
 	plain time timeout 'args = ["5", "$steps.v.output"]'
 	plain nested timeout 'args = ["5", "sh", "-c", "$steps.v.output"]'
-	plain timed timeout 'args = ["5", "basename", "$steps.v.output"]'
+	plain timed timeout 'args = ["5", "basename", "$steps.v.output"]' 'args_from_data = "allow"'
 	plain find find 'args = [".", "-exec", "$steps.v.output", "{}", ";"]'
-	plain found find 'args = ["/usr/bin/env", "-name", "$steps.v.output"]'
+	plain found find 'args = ["/usr/bin/env", "-name", "$steps.v.output"]' 'args_from_data = "allow"'
 	plain xargs xargs 'args = ["$steps.v.output"]'
 } >r.toml
 run_matins run -c r.toml r --json
@@ -156,6 +156,42 @@ fi
 run_matins run -c r.toml r -p e= --json
 json_is "behind an empty text a value still begins the argument" \
 	step_results[1].reason reference step_results[2].output "x-n"
+
+# ---- programs that start others, or whose arguments are commands ----
+
+{
+	says "X:=x"
+	plain flock flock 'args = ["/dev/null", "{{steps.v.output}}"]'
+	plain kill timeout 'args = ["-s", "KILL", "5", "sh", "-c", "{{steps.v.output}}"]'
+	plain last env 'args = ["X=1", "basename", "$steps.v.output"]'
+	plain sets env 'args = ["-u", "X", "sh", "-c", "{{steps.v.output}}"]'
+	plain dashed timeout 'args = ["--", "5", "tar", "cf", "x", "$steps.v.output"]'
+	plain make make 'args = ["--", "$steps.v.output"]'
+	plain assigned make 'args = ["BY={{steps.v.output}}"]'
+	plain awk awk 'args = ["--", "$steps.v.output"]'
+	plain sed sed 'args = ["-e", "{{steps.v.output}}"]'
+	plain find find 'args = ["--", "$steps.v.output"]'
+	plain dd dd 'args = ["if=/dev/null", "$steps.v.output"]'
+	plain test test 'args = ["--", "-{{steps.v.output}}"]'
+	plain tar tar 'args = ["-I", "$steps.v.output", "-cf", "x"]'
+	plain tarred tar 'args = ["--to-command={{steps.v.output}}"]'
+	plain module perl 'args = ["-M{{steps.v.output}}", "-e", "1"]'
+	plain input timeout 'args = ["5", "sh"]' 'stdin = "{{steps.v.output}}"'
+	plain inter "$PYTHON" 'args = ["-i", "-c", "1"]' 'stdin = "{{steps.v.output}}"'
+	plain xargs xargs 'stdin = "{{steps.v.output}}"'
+	plain words test 'args = ["$steps.v.output", "=", "X:=x"]'
+	plain reads sed 'args = ["s,x,y,"]' 'stdin = "{{steps.v.output}}"'
+	plain behind perl 'args = ["-e", "print @ARGV", "--", "$steps.v.output"]'
+	plain allowed timeout 'args = ["5", "basename", "$steps.v.output"]' 'args_from_data = "allow"'
+	plain never timeout 'args = ["5", "$steps.v.output"]' 'args_from_data = "allow"'
+} >r.toml
+run_matins run -c r.toml r --json
+for i in {1..18} 23; do
+	json_is "step $i: a value is no command" step_results[$i].reason policy
+done
+for i in 19 20 21 22; do
+	json_is "step $i: its twin is an argument, or read" step_results[$i].state ok
+done
 
 # ---- packages ----
 
