@@ -18,9 +18,9 @@ static void add_str(struct sha256 *sum, struct str s)
 static void add_written(struct sha256 *sum, const struct toml_value *table)
 {
 	static const char *const keys[] = {
-		"type",	   "server", "url",	    "command",
-		"tool",	   "script", "interpreter", "routine",
-		"foreach", "with",   "message",
+		"type",	   "server",	  "url",     "command", "tool",
+		"script",  "interpreter", "routine", "foreach", "with",
+		"message", "expect",	  "strict",
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
@@ -35,13 +35,17 @@ static void add_written(struct sha256 *sum, const struct toml_value *table)
 	}
 }
 
-static void add_names(struct sha256 *sum, const struct env_refs *env)
+/* Of secrets their names only. */
+static void add_env(struct sha256 *sum, const struct env_refs *env)
 {
 	digest_number(sum, env->n + env->n_plain);
 	for (size_t i = 0; i < env->n; i++)
 		digest_text(sum, env->item[i].name);
-	for (size_t i = 0; i < env->n_plain; i++)
+	for (size_t i = 0; i < env->n_plain; i++) {
 		digest_text(sum, env->plain[i].name);
+		digest_text(sum, env->plain[i].is_secret ? NULL
+							 : env->plain[i].value);
+	}
 }
 
 /* Values that are filled in later than the turn. */
@@ -105,14 +109,15 @@ void step_inputs_digest(const struct turn *t, size_t step,
 	add_written(&sum, p->step->written);
 	digest_text(&sum, p->request.program);
 	digest_vector(&sum, p->request.argv);
+	digest_text(&sum, p->request.cwd);
 	digest_text(&sum, p->step->server_name);
 	digest_text(&sum, p->step->server ? p->step->server->url : NULL);
 	digest_text(&sum, p->step->tool);
 	add_str(&sum, p->inputs.json);
 	add_str(&sum, p->input);
 	add_str(&sum, p->items);
-	add_names(&sum, &p->server_env);
-	add_names(&sum, &p->step->env);
+	add_env(&sum, &p->server_env);
+	add_env(&sum, &p->step->env);
 	if (p->step->routine)
 		add_routine(&sum, p->config, p->step->routine, 0);
 	if (p->step->foreach || !p->request.program)

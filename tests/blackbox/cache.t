@@ -54,6 +54,16 @@ is "other arguments: it ran" "$(ran a)" 3
 run_matins run -c r.toml r -p k=1 --dry-run
 exit_is "a dry run looks nothing up" 0
 
+cp r.toml more.toml
+for line in 'cwd = "count"' 'env = { MODE = "old" }' 'env = { MODE = "new" }' \
+	'expect = { "$.output" = { const = "2" } }'; do
+	cached 1h 'args = ["a", "$input.k"]' "$line" >r.toml
+	run_matins run -c r.toml r -p k=1 --json
+	json_is "with another $line it runs" step_results[0].run.cached absent
+done
+json_is "and is judged by it" step_results[0].reason expect
+mv more.toml r.toml
+
 echo '# another' >>tool
 run_matins run -c r.toml r -p k=1 --json
 json_is "with another program it runs" step_results[0].run.cached absent
