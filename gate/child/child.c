@@ -496,7 +496,7 @@ static void reset_signals(struct launch *l)
 {
 	const struct kernel_sigaction by_default = {.handler = SIG_DFL};
 	struct child_signals *known = l->signals;
-	struct kernel_sigaction old;
+	struct kernel_sigaction old = {.handler = SIG_DFL};
 
 	for (int i = 1; i <= KERNEL_SIGNALS; i++) {
 		uint64_t bit = UINT64_C(1) << (i - 1);
