@@ -288,7 +288,9 @@ static void make_request(const struct plan_options *o, struct plan_step *p,
 	}
 	gate_policy_merge(&p->policy, &step->sandbox, arena, &p->policy);
 	request->policy = &p->policy;
-	request->data_may_start = strcmp(step->args_from_data, "allow") == 0;
+	/* a step that stands in no file has no words */
+	request->data_may_start = step->args_from_data &&
+				  strcmp(step->args_from_data, "allow") == 0;
 	plan_cwd(request, cwd, o->config);
 	request->start_ms = step->timeout_ms;
 	for (int i = 0; i < 3; i++)
