@@ -114,21 +114,21 @@ for command in "${all[@]}"; do
 	write_by "$command" w/out :
 	ok "$command: a new file in the same folder" test -s w/out
 	is "$command: with the mode of any new file" "$(stat -c %a w/out)" 644
-	echo old >mine.txt
+	echo what-was-there >mine.txt
 	chmod 640 mine.txt
 	write_by "$command" mine.txt :
-	file_lacks "$command: a file that is there is replaced" mine.txt old
+	file_lacks "$command: a file that is there is replaced" mine.txt what-was-there
 	is "$command: and keeps its mode" "$(stat -c %a mine.txt)" 640
 	chmod 6755 mine.txt
 	write_by "$command" mine.txt :
 	is "$command: what is written is no setuid program" \
 		"$(stat -c %a mine.txt)" 755
 	mkdir -p elsewhere
-	echo old >elsewhere/file
+	echo what-was-there >elsewhere/file
 	ln -sf elsewhere/file link
 	write_by "$command" link :
 	ok "$command: a link of the user's own stays one" test -L link
-	file_lacks "$command: and is written through" elsewhere/file old
+	file_lacks "$command: and is written through" elsewhere/file what-was-there
 	rm -f elsewhere/file
 	write_by "$command" link :
 	ok "$command: also where it leads to no file yet" test -s elsewhere/file
