@@ -318,6 +318,25 @@ static void look_at_named(struct doctor *d, const char *name,
 		look_at_words(d, name, request, e, env->plain[i].value);
 }
 
+static void look_at_script(struct doctor *d, const char *name,
+			   const struct gate_request *request,
+			   const struct gate_explained *e)
+{
+	for (size_t i = 1; request->argv[0] && request->argv[i]; i++) {
+		if (!path_needs_shell(str_of(request->argv[i])))
+			continue;
+		add(d, "program", name, CHECK_FAILED,
+		    "write the whole path: no shell reads `args`",
+		    "%s is to run %s, which is passed on as it is", e->program,
+		    request->argv[i]);
+		return;
+	}
+	add(d, "program", name, CHECK_FAILED,
+	    "mend `args`; relative names begin in the folder that it starts in",
+	    "%s is to run %s, which does not exist", e->program,
+	    e->missing_script);
+}
+
 static void look_at_request(struct doctor *d, const char *name,
 			    const struct gate_request *request,
 			    const struct env_refs *env)
@@ -333,11 +352,7 @@ static void look_at_request(struct doctor *d, const char *name,
 	if (gate_explain(d->gate, request, d->arena, &e, &err) < 0)
 		add_program(d, "program", name, NULL, -1, &err);
 	else if (e.missing_script)
-		add(d, "program", name, CHECK_FAILED,
-		    "mend `args`; relative names begin in the folder that it "
-		    "starts in",
-		    "%s is to run %s, which does not exist", e.program,
-		    e.missing_script);
+		look_at_script(d, name, request, &e);
 	else {
 		look_at_file(d, name, &e);
 		look_at_named(d, name, request, env, &e);

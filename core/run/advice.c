@@ -372,6 +372,30 @@ static const char *shell_word(struct finder *f, const char *word)
 		       : NULL;
 }
 
+static void add_passed_on(struct finder *f, const char *word, const char *what)
+{
+	piece_add(&f->pieces,
+		  arena_printf(f->arena,
+			       "%s was passed on as it is, since no shell "
+			       "reads it: %s",
+			       word, what),
+		  NULL, NULL);
+}
+
+/* Name a variable whose value only a shell would have read as a path. */
+static void add_shell_value(struct finder *f)
+{
+	const struct gate_request *r = f->known->request;
+	const char *const *env = r && f->known->failed ? r->env : NULL;
+
+	for (; env && *env; env++) {
+		const char *value = strchr(*env, '=');
+
+		if (value && path_needs_shell(str_of(value + 1)))
+			add_passed_on(f, *env, "write the whole path");
+	}
+}
+
 /* Name an argument that only a shell would have read as a path. */
 static void add_shell_word(struct finder *f)
 {
@@ -382,12 +406,7 @@ static void add_shell_word(struct finder *f)
 		if (strcmp(argv[i - 1], "-c") != 0 &&
 		    (what = shell_word(f, argv[i]))) {
 			f->is_home = path_needs_shell(str_of(argv[i]));
-			piece_add(&f->pieces,
-				  arena_printf(f->arena,
-					       "%s was passed on as it is, "
-					       "since no shell reads it: %s",
-					       argv[i], what),
-				  NULL, NULL);
+			add_passed_on(f, argv[i], what);
 			return;
 		}
 }
@@ -508,8 +527,10 @@ struct advice_list advice_find(const struct advice_known *known,
 		piece_add(&f.pieces, advice_download, NULL, NULL);
 		return pieces_written(&f.pieces);
 	}
-	if (known->form == ADVICE_TOML)
+	if (known->form == ADVICE_TOML) {
 		add_shell_word(&f);
+		add_shell_value(&f);
+	}
 	add_value_taken(&f);
 	if (known->verdict)
 		add_denials(&f);

@@ -212,8 +212,9 @@ static void drop_covered(struct finder *f)
 	}
 }
 
-static const char too_wide[] = "too wide to be granted as a whole; name what "
-			       "is needed of it";
+static const char too_wide[] = "too wide to be granted as a whole; nothing is "
+			       "missing where the program only passes through "
+			       "it, else name what is needed of it";
 static const char is_secret[] = "keys, tokens or sessions; grant it by hand if "
 				"that is meant";
 static const char only_yours[] = "a file that only you may read; grant it by "

@@ -349,6 +349,13 @@ json_is "likewise one that begins with a variable" \
 	step_results[0].advice[0].text \
 	'~^\$HOME/none\.md was passed on as it is.*: write the whole path$'
 is "and the start folder is not to blame" "$(lines)" ''
+step value "$script
+command = 'sh'
+args = ['-c', 'cat \"\$WHERE\"']
+env = { WHERE = '~/none.md' }"
+json_is "the value of a variable that begins with ~: said, too" \
+	step_results[0].advice[0].text \
+	'~^WHERE=\~/none\.md was passed on as it is.*: write the whole path$'
 step pattern "$script
 command = 'cat'
 args = ['elsewhere/*.md']

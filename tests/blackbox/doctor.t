@@ -568,4 +568,13 @@ run_matins doctor -c pattern.toml r
 exit_is "a pattern in read: a warning" 0
 err_like "which says that it is no path" '"read" grants .*md, which does not exist: patterns'
 
+# ---- a script that only a shell would find ----
+
+printf '%s\n' '[[routines.r.steps]]' 'name = "own"' 'type = "script"' \
+	'command = "python3"' 'args = ["~/srv/server.py"]' >tilde.toml
+run_matins doctor -c tilde.toml r
+out_like "a script with ~: it is passed on as it is" \
+	'is to run ~/srv/server\.py, which is passed on as it is'
+out_like "and the whole path is asked for" 'write the whole path'
+
 done_testing
