@@ -41,7 +41,7 @@ long pass_take(int sock, int ret_fd[PASS_MAX], int flags)
 	union {
 		struct cmsghdr head;
 		char bytes[FDS_BYTES];
-	} control;
+	} control = {.head = {.cmsg_type = 0}};
 	struct msghdr msg = {
 		.msg_iov = &data,
 		.msg_iovlen = 1,
