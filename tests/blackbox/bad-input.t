@@ -260,8 +260,8 @@ script rubbish-lives <<-'END'
 	hang
 END
 failing "a server that prints rubbish and stays: its first line" timeout \
-	deadline_initialize '^no result within 3 s .*; it printed "hello, I am no server\\x1b\[2J", which is no MCP message$' \
-	< <(peer_step bad rubbish-lives 'tool = "t"' 'timeout = "3s"')
+	deadline_initialize '^no result within 6 s .*; it printed "hello, I am no server\\x1b\[2J", which is no MCP message$' \
+	< <(peer_step bad rubbish-lives 'tool = "t"' 'timeout = "6s"')
 failing "a program that never ends" timeout deadline_call \
 	'^no result within 0\.4 s .*no output yet' \
 	< <(peer_step bad silent 'timeout = "400ms"')
