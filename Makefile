@@ -159,17 +159,14 @@ $(O)/tests/helpers/%: tests/helpers/%.c
 	$(call say,CC)$(CC) -std=gnu17 -O2 -g -D_GNU_SOURCE $(WARN) -o $@ $<
 
 # Fuzz entry points, with a main that replays the corpus ...
-$(O)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/replay_main.c $(LIB)
-	@mkdir -p $(@D)
-	$(call say,CC)$(CC) $(ALL_CFLAGS) -c -o $@.o $<
-	$(call say,CC)$(CC) $(ALL_CFLAGS) -c -o $@.main.o tests/fuzz/replay_main.c
-	$(call say,LD)$(CXX) $(LDFLAGS_ALL) -o $@ $@.o $@.main.o $(LIB) $(LIBS) -lcjson
+FUZZERS := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
+$(FUZZERS): %: %.o $(O)/tests/fuzz/replay_main.o $(LIB)
+	$(call say,LD)$(CXX) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) -lcjson
 
 # ... and with libFuzzer's.
-build/fuzz/run/%: tests/fuzz/%.c build/fuzz/libmatins.a
+build/fuzz/run/%: build/fuzz/tests/fuzz/%.o build/fuzz/libmatins.a
 	@mkdir -p $(@D)
-	$(call say,CC)$(CC) $(ALL_CFLAGS) -c -o $@.o $<
-	$(call say,LD)$(CXX) -fsanitize=fuzzer $(LDFLAGS_ALL) -o $@ $@.o build/fuzz/libmatins.a $(LIBS) -lcjson
+	$(call say,LD)$(CXX) -fsanitize=fuzzer $(LDFLAGS_ALL) -o $@ $^ $(LIBS) -lcjson
 
 # These two start programs by the gate itself, from inside.
 $(addprefix $(O)/tests/bench/,scrub spawn view): $(O)/tests/bench/%: \
@@ -205,7 +202,6 @@ CHECK_DEPS := libcmocka-dev clang clang-format clang-tidy shellcheck mandoc \
 	$(if $(shell command -v go),,golang-go) $(if $(shell command -v rustc),,rustc) \
 	$(if $(shell command -v node),,nodejs) $(if $(shell command -v npm),,npm)
 BLACKBOX := $(sort $(wildcard tests/blackbox/*.t))
-FUZZERS := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 BENCHES := $(patsubst %.c,$(O)/%,$(wildcard tests/bench/*.c))
 NPM := build/npm/.installed
 CONFORMANCE := build/conformance/.installed
@@ -404,8 +400,10 @@ build/tidy/%.ok: %.c .clang-tidy tests/tidy.h
 	@touch $@
 
 .PHONY: docs
-docs: all ## rewrite routines/README.md and the manual's list of keys
-	$(BIN) steps --md > routines/README.md
+docs: all ## rewrite the keys in routines/README.md and the manual's list of keys
+	sed '/^## Step types/,$$d' routines/README.md >$(O)/routines.md
+	$(BIN) steps --md >>$(O)/routines.md
+	cp $(O)/routines.md routines/README.md
 	awk -f core/cli/manual.awk routines/README.md core/cli/matins.1 \
 		>$(O)/matins.1
 	cp $(O)/matins.1 core/cli/matins.1
@@ -454,7 +452,11 @@ demo: ## install what is missing, build, and show a morning briefing
 	@$(BIN) run -c routines/morning.toml morning
 
 .PHONY: install
-install: all ## copy to DESTDIR/PREFIX: program, manual page, completions
+install: all ## copy to DESTDIR/PREFIX: program, manual page, completions, examples
+	@mkdir -p $(DESTDIR)$(PREFIX)/bin 2>/dev/null && \
+		test -w $(DESTDIR)$(PREFIX)/bin || { echo 'cannot write into' \
+		'$(DESTDIR)$(PREFIX): run `sudo make install` for all users,' \
+		'or `make install PREFIX=$$HOME/.local` for you' >&2; exit 1; }
 	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/matins
 	install -D -m 644 core/cli/matins.1 \
 		$(DESTDIR)$(PREFIX)/share/man/man1/matins.1
@@ -463,12 +465,15 @@ install: all ## copy to DESTDIR/PREFIX: program, manual page, completions
 	$(BIN) completion bash >$(DESTDIR)$(BASH_COMPLETIONS)/matins
 	$(BIN) completion zsh >$(DESTDIR)$(ZSH_COMPLETIONS)/_matins
 	$(BIN) completion fish >$(DESTDIR)$(FISH_COMPLETIONS)/matins.fish
+	install -d $(DESTDIR)$(EXAMPLES)/out
+	install -m 644 routines/*.toml routines/README.md $(DESTDIR)$(EXAMPLES)
 	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) $(if $(DESTDIR),:,echo \
 		'$(PREFIX)/bin is not in PATH; for this shell:' \
 		'export PATH="$(PREFIX)/bin:$$PATH"') ;; esac
 
 BASH_COMPLETIONS := $(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETIONS := $(PREFIX)/share/zsh/site-functions
+EXAMPLES := $(PREFIX)/share/doc/matins/routines
 FISH_COMPLETIONS := $(PREFIX)/share/fish/vendor_completions.d
 
 .PHONY: uninstall
@@ -478,6 +483,9 @@ uninstall: ## remove what install copied
 		$(DESTDIR)$(BASH_COMPLETIONS)/matins \
 		$(DESTDIR)$(ZSH_COMPLETIONS)/_matins \
 		$(DESTDIR)$(FISH_COMPLETIONS)/matins.fish
+	rm -f $(addprefix $(DESTDIR)$(EXAMPLES)/,$(notdir $(wildcard routines/*.toml)) \
+		README.md)
+	-@rmdir -p $(DESTDIR)$(EXAMPLES)/out 2>/dev/null
 
 .PHONY: tags
 tags: ## editor index build/tags
@@ -511,4 +519,5 @@ help: ## this list
 		awk -F'\t' '{ printf "  %-16s %s\n", $$1, $$2 }'
 
 -include $(OBJ:.o=.d) $(O)/core/main.d $(GENERATOR).d \
-	$(UNIT_FILES:%.c=$(O)/%.d) $(O)/tests/unit/main.d $(FUZZERS:=.d)
+	$(UNIT_FILES:%.c=$(O)/%.d) $(O)/tests/unit/main.d $(FUZZERS:=.d) \
+	$(O)/tests/fuzz/replay_main.d

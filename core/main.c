@@ -58,8 +58,7 @@ static void print_error(const struct err *err)
 	log_error("%s", err->msg);
 	if (!cli_json_errors)
 		return;
-	jw_init(&w, &out, false);
-	jw_object(&w);
+	w = jw_begin(&out);
 	jw_kv_object(&w, "error");
 	jw_kv_cstr(&w, "kind", err_word(err->kind));
 	jw_kv_cstr(&w, "message", err->msg);

@@ -397,7 +397,7 @@ struct gate_unseen {
 	/* Real paths that are not granted, of those that arguments, variables
 	   and scripts name. */
 	struct strlist paths;
-	/* Those that were to be made, written, replaced or removed; of some
+	/* Files that were to be made, written, replaced or removed; of some
 	   only the folder is there. */
 	struct strlist changed;
 };

@@ -25,7 +25,6 @@
 #include "core/auth/store.h"
 #include "core/base/attr.h"
 #include "core/base/err.h"
-#include "core/base/str.h"
 
 /* A token this near its end is renewed, for requests take time (TO-5). */
 #define ACCOUNT_AHEAD_S 60

@@ -16,21 +16,11 @@
 
 /* ---- the configuration ---- */
 
-static const char *const grant_words[] = {
-#define AUTH_GRANT(name, word) [name] = (word),
-	AUTH_GRANTS(AUTH_GRANT)
-#undef AUTH_GRANT
-};
+static const char *const grant_words[] = {AUTH_GRANTS(ROW_WORD)};
 
 bool auth_grant_find(const char *word, enum auth_grant *ret)
 {
-	for (size_t i = 0; i < ARRAY_LEN(grant_words); i++) {
-		if (!strcmp(word, grant_words[i])) {
-			*ret = (enum auth_grant)i;
-			return true;
-		}
-	}
-	return false;
+	return str_choose(word, grant_words, ARRAY_LEN(grant_words), ret);
 }
 
 const char *auth_grant_word(enum auth_grant grant)

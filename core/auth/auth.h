@@ -47,11 +47,7 @@
 	X(AUTH_JWT_BEARER, "jwt-bearer")                 \
 	X(AUTH_ID_JAG, "id-jag")
 
-enum auth_grant {
-#define AUTH_GRANT(name, word) name,
-	AUTH_GRANTS(AUTH_GRANT)
-#undef AUTH_GRANT
-};
+enum auth_grant { AUTH_GRANTS(ROW_NAME) };
 
 /* false: no such word */
 bool auth_grant_find(const char *word, enum auth_grant *ret) MUST_USE;

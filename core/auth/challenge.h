@@ -18,7 +18,6 @@
 #include <stdbool.h>
 
 #include "core/base/arena.h"
-#include "core/base/attr.h"
 #include "core/base/str.h"
 #include "core/transport/http.h"
 

@@ -618,13 +618,11 @@ int jwt_client_assertion(const struct crypto_key *k,
 
 	if (choose_alg(k, a->alg, &a->algs, &alg, err) < 0)
 		return -1;
-	jw_init(&w, &header, false);
-	jw_object(&w);
+	w = jw_begin(&header);
 	jw_kv_cstr(&w, "alg", algs[alg].word);
 	jw_kv_cstr(&w, "typ", "JWT");
 	jw_end(&w);
-	jw_init(&w, &claims, false);
-	jw_object(&w);
+	w = jw_begin(&claims);
 	jw_kv_cstr(&w, "iss", a->client_id);
 	jw_kv_cstr(&w, "sub", a->client_id);
 	jw_kv_cstr(&w, "aud", a->audience);
@@ -689,8 +687,7 @@ int jwt_dpop_proof(const struct crypto_key *k, const struct jwt_proof *p,
 
 	if (choose_alg(k, NULL, &any, &alg, err) < 0)
 		return -1;
-	jw_init(&w, &header, false);
-	jw_object(&w);
+	w = jw_begin(&header);
 	jw_kv_cstr(&w, "typ", "dpop+jwt");
 	jw_kv_cstr(&w, "alg", algs[alg].word);
 	if (put_jwk(&w, k, err) < 0)

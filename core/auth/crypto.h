@@ -73,11 +73,7 @@ int crypto_open(const unsigned char key[CRYPTO_KEY_BYTES],
 	X(ALG_RS256, "RS256", KEY_RSA)         \
 	X(ALG_PS256, "PS256", KEY_RSA)
 
-enum crypto_alg {
-#define CRYPTO_ALG(name, word, key) name,
-	CRYPTO_ALGS(CRYPTO_ALG)
-#undef CRYPTO_ALG
-};
+enum crypto_alg { CRYPTO_ALGS(ROW_NAME) };
 
 #define CRYPTO_ALG_COUNT (ALG_PS256 + 1)
 

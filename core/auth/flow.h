@@ -20,7 +20,6 @@
 
 #include "core/auth/account.h"
 #include "core/auth/auth.h"
-#include "core/auth/flow_grant.h"
 #include "core/base/attr.h"
 #include "core/base/err.h"
 #include "core/base/url.h"

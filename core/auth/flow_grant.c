@@ -23,22 +23,12 @@
 #define ASSERTION_TYPE "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 #define TOKEN_TYPE "urn:ietf:params:oauth:token-type:"
 
-static const char *const method_word[] = {
-#define GRANT_METHOD(name, word) [name] = (word),
-	GRANT_METHODS(GRANT_METHOD)
-#undef GRANT_METHOD
-};
+static const char *const method_word[] = {GRANT_METHODS(ROW_WORD)};
 
 /* false: no such word */
 static bool find_method(const char *word, enum grant_method *ret)
 {
-	for (size_t i = 0; i < ARRAY_LEN(method_word); i++) {
-		if (!strcmp(word, method_word[i])) {
-			*ret = (enum grant_method)i;
-			return true;
-		}
-	}
-	return false;
+	return str_choose(word, method_word, ARRAY_LEN(method_word), ret);
 }
 
 /* Metadata without methods means client_secret_basic: RFC 8414 section 2. */
@@ -126,11 +116,7 @@ static void add_credentials(const struct grant_client *c, struct buf *body,
 void grant_form(const struct grant_request *r, const struct grant_client *c,
 		struct buf *body, struct buf *authorization)
 {
-	static const char *const word[] = {
-#define GRANT_TYPE(name, text) [name] = (text),
-		GRANT_TYPES(GRANT_TYPE)
-#undef GRANT_TYPE
-	};
+	static const char *const word[] = {GRANT_TYPES(ROW_WORD)};
 
 	add_member(body, "token", r->token);
 	add_member(body, "token_type_hint", r->token_hint);
@@ -156,10 +142,8 @@ void grant_registration(const char *redirect_uri, enum grant_method method,
 			const char *scope, struct buf *body)
 {
 	struct strlist uris = {&redirect_uri, 1};
-	struct jw w;
+	struct jw w = jw_begin(body);
 
-	jw_init(&w, body, false);
-	jw_object(&w);
 	jw_kv_cstr(&w, "client_name", "matins");
 	jw_kv_list(&w, "redirect_uris", &uris);
 	jw_kv_raw(&w, "grant_types",

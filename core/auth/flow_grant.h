@@ -29,11 +29,7 @@
 	X(GRANT_POST, "client_secret_post")   \
 	X(GRANT_KEY, "private_key_jwt")
 
-enum grant_method {
-#define GRANT_METHOD(name, word) name,
-	GRANT_METHODS(GRANT_METHOD)
-#undef GRANT_METHOD
-};
+enum grant_method { GRANT_METHODS(ROW_NAME) };
 
 /* The method to register with: none first, then basic, then post. */
 enum grant_method grant_method_to_register(const struct metadata_server *s)
@@ -54,11 +50,7 @@ struct grant_client {
 	X(GRANT_EXCHANGE, "urn:ietf:params:oauth:grant-type:token-exchange") \
 	X(GRANT_REVOKE, NULL) /* at another endpoint. RFC 7009 section 2.1 */
 
-enum grant_type {
-#define GRANT_TYPE(name, word) name,
-	GRANT_TYPES(GRANT_TYPE)
-#undef GRANT_TYPE
-};
+enum grant_type { GRANT_TYPES(ROW_NAME) };
 
 /* A request at the token endpoint; NULL where a grant does not have it. */
 struct grant_request {

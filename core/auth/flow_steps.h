@@ -56,11 +56,7 @@ enum flow_verdict {
 	X(FLOW_REFRESH, "refresh", flow_refresh, FLOW_OVER, FLOW_SERVER)       \
 	X(FLOW_OVER, "over", NULL, FLOW_OVER, FLOW_OVER)
 
-enum flow_step {
-#define FLOW_STEP(name, word, run, ok, not_ok) name,
-	FLOW_STEPS(FLOW_STEP)
-#undef FLOW_STEP
-};
+enum flow_step { FLOW_STEPS(ROW_NAME) };
 
 typedef enum flow_verdict flow_came_fn(struct flow *f,
 				       const struct http_fetched *answer,

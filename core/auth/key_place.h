@@ -9,7 +9,6 @@
 
 #include "core/auth/crypto.h"
 #include "core/auth/store.h"
-#include "core/base/attr.h"
 #include "core/base/err.h"
 
 /* In all, for the desktop's secret service; the others are at hand. */

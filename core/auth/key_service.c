@@ -21,7 +21,6 @@
 #include "core/base/text.h"
 #include "core/base/clock.h"
 #include "core/base/dl.h"
-#include "core/base/mem.h"
 
 #define LIBRARY "libsystemd.so.0"
 

@@ -19,8 +19,6 @@
 #ifndef CORE_AUTH_REDIRECT_H
 #define CORE_AUTH_REDIRECT_H
 
-#include <stdbool.h>
-
 #include "core/base/attr.h"
 #include "core/base/err.h"
 #include "core/base/loop.h"

@@ -11,7 +11,6 @@
 #include "core/auth/crypto.h"
 #include "core/auth/key_place.h"
 #include "core/auth/owner.h"
-#include "core/auth/words.h"
 #include "core/base/fd.h"
 #include "core/base/mem.h"
 #include "core/base/sha256.h"
@@ -357,12 +356,7 @@ const char *store_key_word(enum store_key key)
 
 bool store_key_find(const char *word, enum store_key *ret)
 {
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (!strcmp(words[i], word)) {
-			*ret = (enum store_key)i;
-			return true;
-		}
-	return false;
+	return str_choose(word, words, ARRAY_LEN(words), ret);
 }
 
 void store_free(struct store *s)

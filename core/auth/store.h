@@ -36,11 +36,7 @@ struct store;
 	X(STORE_KEY_KEYRING, "keyring")        \
 	X(STORE_KEY_FILE, "file")
 
-enum store_key {
-#define STORE_KEY(name, word) name,
-	STORE_KEYS(STORE_KEY)
-#undef STORE_KEY
-};
+enum store_key { STORE_KEYS(ROW_NAME) };
 
 #define STORE_KEY_COUNT (STORE_KEY_FILE + 1)
 

@@ -2,8 +2,6 @@
 #ifndef CORE_AUTH_WORDS_H
 #define CORE_AUTH_WORDS_H
 
-#include <stdbool.h>
-
 #include "core/base/arena.h"
 #include "core/base/attr.h"
 #include "core/base/buf.h"

@@ -197,6 +197,13 @@ void *arena_adopt(struct arena *a, void *p)
 	return p;
 }
 
+struct str arena_buf(struct arena *a, struct buf *b)
+{
+	size_t n = b->n;
+
+	return (struct str){arena_adopt(a, buf_steal(b)), n};
+}
+
 void arena_release(struct arena *a)
 {
 	for (; a->list; a->list = a->list->next)

@@ -15,6 +15,7 @@
 #include "core/base/str.h"
 
 struct arena_block;
+struct buf;
 
 struct arena {
 	struct arena_block *head;   /* newest block; owned */
@@ -62,6 +63,8 @@ void list_add_new(struct strlist *list, struct arena *a, const char *s);
  * move in without a copy. Returns it.
  */
 void *arena_adopt(struct arena *a, void *p);
+/* Take the memory of a buffer, which is empty then: its bytes. */
+struct str arena_buf(struct arena *a, struct buf *b);
 /* Ends everything; the arena is empty and usable again. */
 void arena_release(struct arena *a);
 /* Overwrite what was handed out, not what was adopted, then release it; for

@@ -28,6 +28,12 @@
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
+/* Rows of a list X(name, word, ...): an enum of its names, a table of its words
+   by them, and one of the names as texts. */
+#define ROW_NAME(name, ...) name,
+#define ROW_WORD(name, word, ...) [name] = (word),
+#define ROW_TEXT(name, ...) #name,
+
 /*
  * Banned as in git's banned.h: no bound, or a bound that does not end the
  * string. Use struct str, struct buf or snprintf.

@@ -10,6 +10,15 @@ void jw_init(struct jw *w, struct buf *out, bool pretty)
 	*w = (struct jw){.out = out, .pretty = pretty};
 }
 
+struct jw jw_begin(struct buf *out)
+{
+	struct jw w;
+
+	jw_init(&w, out, false);
+	jw_object(&w);
+	return w;
+}
+
 static void newline(struct jw *w)
 {
 	buf_addc(w->out, '\n');

@@ -1,9 +1,8 @@
 /*
  * Writes JSON into a buffer, with commas, indentation and escapes right.
  *
- *	struct jw w;
- *	jw_init(&w, &out, false);
- *	jw_object(&w);
+ *	struct jw w = jw_begin(&out);
+ *
  *	jw_key(&w, "name"); jw_str(&w, name);
  *	jw_key(&w, "content"); jw_raw(&w, slice);
  *	jw_end(&w);
@@ -35,6 +34,8 @@ struct jw {
 };
 
 void jw_init(struct jw *w, struct buf *out, bool pretty);
+/* A document on one line that is one object, which is begun. */
+struct jw jw_begin(struct buf *out) MUST_USE;
 void jw_object(struct jw *w);
 void jw_array(struct jw *w);
 /* Ends the innermost object or array. */

@@ -358,8 +358,7 @@ static bool is_space(char c)
 	return (unsigned char)c <= ' ';
 }
 
-/* Behind a proved value that starts at p. */
-static const char *after_value(const char *p, const char *end)
+const char *scan_after(const char *p, const char *end)
 {
 	size_t depth = 0;
 
@@ -449,7 +448,7 @@ bool scan_next(struct scan_iter *it)
 		p = space_end(p + 1, end); /* the colon */
 	}
 	from = p;
-	p = after_value(p, end);
+	p = scan_after(p, end);
 	it->value = (struct str){from, (size_t)(p - from)};
 	it->rest = (struct str){p, (size_t)(end - p)};
 	return true;

@@ -117,6 +117,8 @@ struct scan_iter {
 void scan_iter_init(struct scan_iter *it, struct str value);
 /* for (struct scan_iter it = scan_over(value); scan_next(&it);) */
 struct scan_iter scan_over(struct str value) MUST_USE;
+/* Behind the value that begins at p, in a proved text up to `end`. */
+const char *scan_after(const char *p, const char *end) MUST_USE;
 /* Index of the members of this very value, or NULL: none was made. */
 void scan_iter_noted(struct scan_iter *it, struct str value,
 		     const struct scan_members *members);

@@ -18,6 +18,29 @@ bool str_ends(struct str s, const char *suffix)
 	return s.n >= n && (n == 0 || memcmp(s.p + s.n - n, suffix, n) == 0);
 }
 
+bool str_fits(struct str s, const char *pattern)
+{
+	const char *after = NULL; /* the last star */
+	size_t i = 0, from = 0;	  /* where that star's text ends */
+
+	while (i < s.n || *pattern) {
+		if (*pattern == '*') {
+			after = ++pattern;
+			from = i;
+		} else if (i < s.n && *pattern &&
+			   (*pattern == '?' || *pattern == s.p[i])) {
+			pattern++;
+			i++;
+		} else if (after && from < s.n) {
+			pattern = after;
+			i = ++from;
+		} else {
+			return false;
+		}
+	}
+	return true;
+}
+
 struct str str_trim(struct str s)
 {
 	static const char space[] = {' ', '\t', '\r', '\n'};
@@ -340,6 +363,25 @@ size_t str_distance(struct str a, struct str b)
 		cur = spare;
 	}
 	return prev[b.n];
+}
+
+size_t str_index(struct str s, const char *const *names, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && !str_is(s, names[i]))
+		i++;
+	return i;
+}
+
+bool str_choose(const char *s, const char *const *names, size_t n,
+		unsigned *ret)
+{
+	size_t i = str_index(str_of(s), names, n);
+
+	if (i < n)
+		*ret = (unsigned)i;
+	return i < n;
 }
 
 const char *str_nearest(struct str s, const char *const *names, size_t n)

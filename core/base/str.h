@@ -63,6 +63,8 @@ MUST_USE static inline struct str str_skip(struct str s, size_t n)
 
 bool str_starts(struct str s, const char *prefix) MUST_USE;
 bool str_ends(struct str s, const char *suffix) MUST_USE;
+/* Does it fit a pattern, in which * stands for any text and ? for one byte? */
+bool str_fits(struct str s, const char *pattern) MUST_USE;
 /* Without leading and trailing spaces, tabs, CR and LF. */
 struct str str_trim(struct str s) MUST_USE;
 /* Index of the first byte c, or s.n. */
@@ -112,6 +114,11 @@ size_t str_beyond_ascii(struct str s) MUST_USE;
  * mean": cost 0 is equal; strings over 64 bytes count as far away.
  */
 size_t str_distance(struct str a, struct str b) MUST_USE;
+/* Index of the first of n names that is the text; n: none is. */
+size_t str_index(struct str s, const char *const *names, size_t n) MUST_USE;
+/* Like str_index(), into an enum of the names; false: none is. */
+bool str_choose(const char *s, const char *const *names, size_t n,
+		unsigned *ret) MUST_USE;
 /*
  * The nearest of n names, or NULL when none is near enough to offer (more
  * than a third of its length away).

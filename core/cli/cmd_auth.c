@@ -334,8 +334,7 @@ static int say(struct target *t, const char *state, const char *text,
 		buf_addf(&out, "%s %s\n", text, t->name);
 		return target_put(t, buf_str(&out), PUT_TEXT, err);
 	}
-	jw_init(&w, &out, false);
-	jw_object(&w);
+	w = jw_begin(&out);
 	jw_kv_cstr(&w, "server", t->name);
 	jw_kv_cstr(&w, "state", state);
 	jw_end(&w);

@@ -267,8 +267,7 @@ static void write_error(struct slot *s, const struct err *err)
 	struct jw w;
 
 	s->batch->n_errors++;
-	jw_init(&w, out_of(s), false);
-	jw_object(&w);
+	w = jw_begin(out_of(s));
 	jw_kv_object(&w, "error");
 	jw_kv_cstr(&w, "kind", err_word(err->kind));
 	jw_kv_cstr(&w, "message", err->msg);

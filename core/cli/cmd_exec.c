@@ -351,7 +351,7 @@ static void print_json(const struct gate_request *request,
 	jw_kv_list(w, "sockets", &e->sockets);
 	jw_kv_list(w, "dropped", &e->dropped);
 	limits_json(w, &e->bounds);
-	facts_enforced(w, "enforced", e->facts, e->n_facts);
+	facts_enforced(w, e->facts, e->n_facts);
 }
 
 /* Name on stderr the keys that can be read because an argument names them. */
@@ -611,13 +611,9 @@ static int write_report(struct gate *gate, const struct gate_request *request,
 	facts_exit(&w, &e->verdict);
 	jw_kv_int(&w, "cpu_us", (int64_t)e->verdict.cpu_us);
 	jw_kv_int(&w, "max_rss_bytes", (int64_t)e->verdict.max_rss_bytes);
-	facts_limits(&w, "limits", &e->verdict);
-	facts_dropped(&shown, &w, "dropped", &e->verdict);
-	facts_denials(&shown, &w, "denials", &e->verdict);
+	facts_verdict(&shown, &w, &e->verdict);
 	advice_json(&w, gate, request, e);
-	facts_execs(&shown, &w, "execs", &e->verdict);
-	facts_recipes(&shown, &w, "recipes", child);
-	facts_enforced(&w, "enforced", child->facts, child->n_facts);
+	facts_granted(&shown, &w, child);
 	jw_end(&w);
 	buf_addc(&out, '\n');
 	/* a stream without a reader must not outlive SIGTERM */

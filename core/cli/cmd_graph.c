@@ -1,5 +1,6 @@
 /*
- * What the steps of a routine wait for, as text or for another program.
+ * Graph of a routine: which steps each one waits for, as text or for another
+ * program.
  */
 #include "core/cli/command.h"
 #include "core/cli/open.h"

@@ -287,8 +287,7 @@ static int print_lists(struct target *t, const struct listing *list, size_t n,
 	struct jw w;
 
 	if (t->json) {
-		jw_init(&w, &out, false);
-		jw_object(&w);
+		w = jw_begin(&out);
 		for (size_t k = 0; k < n; k++) {
 			jw_kv_array(&w, listing_member(list[k].kind));
 			for (size_t i = 0; i < list[k].n; i++)
@@ -552,8 +551,7 @@ static int get_prompt(struct target *t, void *arg, struct err *err)
 
 	if (!args_has(t->args, "no-list") && check_listed(t, *values, err) < 0)
 		return -1;
-	jw_init(&w, &params, false);
-	jw_object(&w);
+	w = jw_begin(&params);
 	jw_kv_cstr(&w, "name", name);
 	if (values->p)
 		jw_kv_raw(&w, "arguments", *values);
@@ -739,8 +737,7 @@ static int read_resource(struct target *t, void *arg, struct err *err)
 	if (path_check_links(r->output.path, &r->output.folder,
 			     &t->policy.write, err) < 0)
 		return -1;
-	jw_init(&w, &params, false);
-	jw_object(&w);
+	w = jw_begin(&params);
 	jw_kv_str(&w, "uri", r->uri);
 	jw_end(&w);
 	if (ask(t, "resources/read", &params, "reading", &result, err) < 0)
@@ -827,10 +824,8 @@ static int write_params(const struct args *args, struct buf *out,
 			struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	struct jw w;
+	struct jw w = jw_begin(out);
 
-	jw_init(&w, out, false);
-	jw_object(&w);
 	if (write_ref(&w, args->positional[0], err) < 0)
 		return -1;
 	jw_kv_object(&w, "argument");

@@ -33,7 +33,7 @@ int param_options_read(const struct args *args, struct arena *arena,
 			       "--params %s: empty; write a JSON object: "
 			       "{\"NAME\": VALUE}",
 			       file);
-	ret->object = arena_str(arena, buf_str(&text));
+	ret->object = arena_buf(arena, &text);
 	return 0;
 }
 

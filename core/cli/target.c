@@ -77,10 +77,8 @@ static void answer(struct ask_person *p, enum elicit_action action)
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct question *q = p->first;
 	struct str why;
-	struct jw w;
+	struct jw w = jw_begin(&values);
 
-	jw_init(&w, &values, false);
-	jw_object(&w);
 	for (size_t i = 0; i < q->what.n_fields; i++) {
 		AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
 

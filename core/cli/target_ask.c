@@ -337,8 +337,7 @@ static void write_error(const struct target *t, const struct target_answer *a,
 	struct jw w;
 
 	scrub_cut(t->scrub, a->message, &text);
-	jw_init(&w, out, false);
-	jw_object(&w);
+	w = jw_begin(out);
 	jw_kv_object(&w, "error");
 	jw_kv_cstr(&w, "kind", a->kind);
 	jw_kv_str(&w, "message", buf_str(&text));

@@ -315,10 +315,8 @@ static void answer_roots(const struct asks *asks, struct client *client,
 			 const struct client_event *e)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	struct jw w;
+	struct jw w = jw_begin(&out);
 
-	jw_init(&w, &out, false);
-	jw_object(&w);
 	jw_kv_array(&w, "roots");
 	for (size_t i = 0; i < asks->roots.n; i++) {
 		jw_object(&w);

@@ -15,11 +15,7 @@
 /* A line of stderr that is shown; a longer one is shown in pieces. */
 #define LINE_BYTES 4096
 
-static const char *const phase_names[] = {
-#define X(name) #name,
-	CHILD_PHASES(X)
-#undef X
-};
+static const char *const phase_names[] = {CHILD_PHASES(ROW_TEXT)};
 
 static void set_phase(struct child *c, enum child_phase phase)
 {

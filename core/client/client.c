@@ -186,8 +186,7 @@ static void note_remote(struct client *c)
 
 	if (!is_remote(c))
 		return;
-	jw_init(&w, &facts, false);
-	jw_object(&w);
+	w = jw_begin(&facts);
 	transport_facts(c->transport, &w);
 	if (c->o.open_facts)
 		c->o.open_facts(c->o.open_arg, &w);

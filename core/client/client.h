@@ -73,11 +73,7 @@ struct client_context {
 	X(CLIENT_TASK, "task")	       /* of->params: the task */         \
 	X(CLIENT_ENDED, "ended")       /* no process is left; facts are in */
 
-enum client_event_type {
-#define CLIENT_EVENT(name, word) name,
-	CLIENT_EVENTS(CLIENT_EVENT)
-#undef CLIENT_EVENT
-};
+enum client_event_type { CLIENT_EVENTS(ROW_NAME) };
 
 /* Lives for the callback; so does what it points to. */
 struct client_event {

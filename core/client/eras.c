@@ -147,8 +147,7 @@ static void save(const struct eras *e)
 	load(e, &rows);
 	for (size_t at = 0; at < e->news.n; at += ROW_BYTES)
 		put(&rows, e->news.p + at, e->news.p[at + KEY_BYTES]);
-	jw_init(&w, &text, false);
-	jw_object(&w);
+	w = jw_begin(&text);
 	jw_kv_cstr(&w, "schema", SCHEMA);
 	jw_kv_str(&w, "servers", buf_str(&rows));
 	jw_end(&w);

@@ -31,10 +31,23 @@ void facts_cut_text(struct cleaner *c, struct jw *w, const char *key,
 	jw_kv_str(w, key, buf_str(&out));
 }
 
-void facts_enforced(struct jw *w, const char *key,
-		    const struct gate_fact *facts, size_t n)
+/* Array of texts whose ends may be missing. */
+static void add_texts(struct cleaner *c, struct jw *w, const char *key,
+		      const struct strlist *list)
 {
 	jw_kv_array(w, key);
+	for (size_t i = 0; i < list->n; i++) {
+		AUTO(buf_release) struct buf one = BUF_INIT(BUF_UNBOUNDED);
+
+		c->hits += scrub_cut(c->scrub, str_of(list->item[i]), &one);
+		jw_str(w, buf_str(&one));
+	}
+	jw_end(w);
+}
+
+void facts_enforced(struct jw *w, const struct gate_fact *facts, size_t n)
+{
+	jw_kv_array(w, "enforced");
 	for (size_t i = 0; i < n; i++) {
 		jw_object(w);
 		jw_kv_cstr(w, "guarantee", facts[i].guarantee);
@@ -45,10 +58,12 @@ void facts_enforced(struct jw *w, const char *key,
 	jw_end(w);
 }
 
-void facts_denials(struct cleaner *c, struct jw *w, const char *key,
-		   const struct gate_verdict *v)
+/* Denials, and "unreached" where endpoints that are granted were not reached.
+ */
+static void add_denials(struct cleaner *c, struct jw *w,
+			const struct gate_verdict *v)
 {
-	jw_kv_array(w, key);
+	jw_kv_array(w, "denials");
 	for (size_t i = 0; i < v->n_denials; i++) {
 		const struct gate_denial *d = &v->denials[i];
 		AUTO(buf_release) struct buf allow = BUF_INIT(BUF_UNBOUNDED);
@@ -67,40 +82,20 @@ void facts_denials(struct cleaner *c, struct jw *w, const char *key,
 	jw_end(w);
 	if (v->denials_dropped)
 		jw_kv_int(w, "denials_dropped", (int64_t)v->denials_dropped);
-	if (!v->unreached.n)
-		return;
-	jw_kv_array(w, "unreached");
-	for (size_t i = 0; i < v->unreached.n; i++) {
-		AUTO(buf_release) struct buf one = BUF_INIT(BUF_UNBOUNDED);
-
-		c->hits += scrub_apply(c->scrub, str_of(v->unreached.item[i]),
-				       &one);
-		jw_str(w, buf_str(&one));
-	}
-	jw_end(w);
+	if (v->unreached.n)
+		add_texts(c, w, "unreached", &v->unreached);
 }
 
-void facts_limits(struct jw *w, const char *key, const struct gate_verdict *v)
-{
-	jw_kv_list(w, key, &v->limits);
-}
-
-void facts_dropped(struct cleaner *c, struct jw *w, const char *key,
-		   const struct gate_verdict *v)
+/* Files that went with a private working directory. */
+static void add_dropped(struct cleaner *c, struct jw *w,
+			const struct gate_verdict *v)
 {
 	const struct gate_dropped *d = &v->dropped;
 
 	if (!d->names.n)
 		return;
-	jw_kv_object(w, key);
-	jw_kv_array(w, "names");
-	for (size_t i = 0; i < d->names.n; i++) {
-		AUTO(buf_release) struct buf one = BUF_INIT(BUF_UNBOUNDED);
-
-		c->hits += scrub_cut(c->scrub, str_of(d->names.item[i]), &one);
-		jw_str(w, buf_str(&one));
-	}
-	jw_end(w);
+	jw_kv_object(w, "dropped");
+	add_texts(c, w, "names", &d->names);
 	jw_kv_int(w, "files", (int64_t)d->files);
 	if (d->is_more)
 		jw_kv_bool(w, "more", true);
@@ -144,22 +139,16 @@ static void exec_row(struct cleaner *c, struct jw *w,
 	jw_object(w);
 	facts_cut_text(c, w, "path", str_of(r->path));
 	facts_cut_text(c, w, "by", str_of(r->program));
-	jw_kv_array(w, "args");
-	for (size_t i = 0; i < r->args.n; i++) {
-		AUTO(buf_release) struct buf one = BUF_INIT(BUF_UNBOUNDED);
-
-		c->hits += scrub_cut(c->scrub, str_of(r->args.item[i]), &one);
-		jw_str(w, buf_str(&one));
-	}
-	jw_end(w);
+	add_texts(c, w, "args", &r->args);
 	jw_kv_int(w, "count", (int64_t)r->count);
 	if (r->refused)
 		jw_kv_bool(w, "refused", true);
 	jw_end(w);
 }
 
-void facts_execs(struct cleaner *c, struct jw *w, const char *key,
-		 const struct gate_verdict *v)
+/* Recorded execs, in order. */
+static void add_execs(struct cleaner *c, struct jw *w,
+		      const struct gate_verdict *v)
 {
 	bool any = false;
 
@@ -167,7 +156,7 @@ void facts_execs(struct cleaner *c, struct jw *w, const char *key,
 		if (v->records[i].what != GATE_RECORD_EXEC)
 			continue;
 		if (!any)
-			jw_kv_array(w, key);
+			jw_kv_array(w, "execs");
 		any = true;
 		exec_row(c, w, &v->records[i]);
 	}
@@ -177,20 +166,21 @@ void facts_execs(struct cleaner *c, struct jw *w, const char *key,
 		jw_kv_int(w, "execs_dropped", (int64_t)v->records_dropped);
 }
 
-void facts_recipes(struct cleaner *c, struct jw *w, const char *key,
+void facts_verdict(struct cleaner *c, struct jw *w,
+		   const struct gate_verdict *v)
+{
+	jw_kv_list(w, "limits", &v->limits);
+	add_dropped(c, w, v);
+	add_denials(c, w, v);
+	add_execs(c, w, v);
+}
+
+void facts_granted(struct cleaner *c, struct jw *w,
 		   const struct gate_child_info *info)
 {
-	if (!info->recipes.n)
-		return;
-	jw_kv_array(w, key);
-	for (size_t i = 0; i < info->recipes.n; i++) {
-		AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-
-		c->hits += scrub_apply(c->scrub, str_of(info->recipes.item[i]),
-				       &out);
-		jw_str(w, buf_str(&out));
-	}
-	jw_end(w);
+	if (info->recipes.n)
+		add_texts(c, w, "recipes", &info->recipes);
+	facts_enforced(w, info->facts, info->n_facts);
 }
 
 void facts_exit(struct jw *w, const struct gate_verdict *v)
@@ -252,12 +242,7 @@ void facts_child(struct cleaner *c, struct jw *w, const struct child *child,
 	jw_kv_int(w, "dropped", (int64_t)(total - tail.n));
 	jw_kv_str(w, "tail", tail);
 	jw_end(w);
-	if (child->phase == CHILD_ENDED) {
-		facts_limits(w, "limits", v);
-		facts_dropped(c, w, "dropped", v);
-		facts_denials(c, w, "denials", v);
-		facts_execs(c, w, "execs", v);
-	}
-	facts_recipes(c, w, "recipes", info);
-	facts_enforced(w, "enforced", info->facts, info->n_facts);
+	if (child->phase == CHILD_ENDED)
+		facts_verdict(c, w, v);
+	facts_granted(c, w, info);
 }

@@ -35,30 +35,21 @@ void facts_child(struct cleaner *c, struct jw *w, const struct child *child,
 
 /* Append a time as text, "2026-11-22T06:00:00Z". */
 void facts_time(struct jw *w, const char *key, int64_t wall_ns);
-/* Append an array of guarantees under `key`. */
-void facts_enforced(struct jw *w, const char *key,
-		    const struct gate_fact *facts, size_t n);
-/* Append an array of denials under `key`, and "unreached" where endpoints that
-   are granted were not reached. */
-void facts_denials(struct cleaner *c, struct jw *w, const char *key,
+/* Append the guarantees of a sandbox. */
+void facts_enforced(struct jw *w, const struct gate_fact *facts, size_t n);
+/*
+ * Append what a verdict says of limits that were hit, files that went with a
+ * private folder, denials, endpoints that were not reached, and execs.
+ */
+void facts_verdict(struct cleaner *c, struct jw *w,
 		   const struct gate_verdict *v);
-/* Append an array of the recorded execs under `key`, in order; nothing where
-   none was recorded. */
-void facts_execs(struct cleaner *c, struct jw *w, const char *key,
-		 const struct gate_verdict *v);
-/* Append an array of what recipes granted; nothing where none did. */
-void facts_recipes(struct cleaner *c, struct jw *w, const char *key,
+/* Append what recipes granted, and the guarantees. */
+void facts_granted(struct cleaner *c, struct jw *w,
 		   const struct gate_child_info *info);
-/* Write the files that went with a private working directory; no member where
-   there were none. */
-void facts_dropped(struct cleaner *c, struct jw *w, const char *key,
-		   const struct gate_verdict *v);
 /* "dropped with it: b, x/ (12 files)" for people, scrubbed; NULL: nothing was
    dropped. In the arena. */
 const char *facts_say_dropped(struct cleaner *c, const struct gate_verdict *v,
 			      struct arena *arena) MUST_USE;
-/* Append an array of the sentences that say which bounds were hit. */
-void facts_limits(struct jw *w, const char *key, const struct gate_verdict *v);
 /* Append "exit": {"status": n} or {"signal": "SIGKILL"}. */
 void facts_exit(struct jw *w, const struct gate_verdict *v);
 /*

@@ -49,8 +49,7 @@ void known_tools_keep(const char *state_dir, const char *config,
 
 	if (!path)
 		return;
-	jw_init(&w, &now, false);
-	jw_object(&w);
+	w = jw_begin(&now);
 	jw_kv_cstr(&w, "schema", SCHEMA);
 	jw_kv_array(&w, "tools");
 	for (size_t i = 0; i < tools->n; i++) {

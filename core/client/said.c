@@ -157,7 +157,8 @@ static struct str path_in(struct str line)
 
 /* ---- names without a mark of a path ---- */
 
-/* What a text in quotes ends with, without them; .p is NULL without quotes. */
+/* Quoted words at the end of a text, without their quotes; .p is NULL without
+ * any. */
 static struct str last_quoted(struct str s)
 {
 	const char *close = "\xe2\x80\x99", *open = CURLY;

@@ -24,7 +24,7 @@ static const char *const step_keys[] = {
 
 static const char *const run_keys[] = {"generation", "date", "time", "routine"};
 
-/* What the value of a reference is for. */
+/* Purpose of the value of a reference. */
 enum use {
 	USE_ARGUMENT,  /* of a program */
 	USE_VALUE,     /* other things that the step runs with */
@@ -64,19 +64,6 @@ static const char *hint(const struct walk *w, struct str word,
 	for (size_t i = 0; i < n; i++)
 		buf_addf(&out, "%s%s", i ? ", " : "", known[i]);
 	return arena_strdup(w->arena, buf_cstr(&out));
-}
-
-static bool is_among(struct str word, const char *const *known, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (str_is(word, known[i]))
-			return true;
-	return false;
-}
-
-bool flow_is_key(struct str key)
-{
-	return is_among(key, step_keys, ARRAY_LEN(step_keys));
 }
 
 /* ---- steps that are waited for ---- */
@@ -165,7 +152,7 @@ static void check_key(const struct walk *w, const struct toml_value *at,
 	if (!key.p)
 		say(w, at, "$%.*s is followed by a key%s", STR_ARG(ref->head),
 		    hint(w, STR(""), known, n));
-	else if (!is_among(key, known, n))
+	else if (str_index(key, known, n) == n)
 		say(w, at, "$%.*s has no \"%.*s\"%s", STR_ARG(ref->head),
 		    STR_ARG(key), hint(w, key, known, n));
 }
@@ -174,7 +161,7 @@ static void use_step(const struct walk *w, const struct toml_value *at,
 		     const struct ref *ref, enum use use)
 {
 	struct str key = ref_first_key(ref, w->arena);
-	bool is_always = is_among(key, step_keys, N_ALWAYS);
+	bool is_always = str_index(key, step_keys, N_ALWAYS) < N_ALWAYS;
 
 	check_key(w, at, ref, key, step_keys, ARRAY_LEN(step_keys));
 	if (ref->root == REF_STEPS)
@@ -196,7 +183,7 @@ static void use_input(const struct walk *w, const struct toml_value *at,
 		return;
 	for (size_t i = 0; i < params->table.n; i++)
 		list_add(&names, w->arena, params->table.member[i].key);
-	if (name.p && !is_among(name, names.item, names.n))
+	if (name.p && str_index(name, names.item, names.n) == names.n)
 		say(w, at, "routine %s has no parameter \"%.*s\"%s",
 		    w->routine->name, STR_ARG(name),
 		    hint(w, name, names.item, names.n));
@@ -321,7 +308,8 @@ static void check_path(const struct walk *w, const struct toml_value *at,
 		       const char *path)
 {
 	bool is_mcp = strcmp(w->step->type, "mcp-client") == 0;
-	size_t from = is_mcp ? 0 : 3;
+	const char *const *keys = result_keys + (is_mcp ? 0 : 3);
+	size_t n = ARRAY_LEN(result_keys) - (is_mcp ? 0 : 3);
 	struct err err = ERR_INIT;
 	struct ref ref;
 	struct str key;
@@ -331,12 +319,9 @@ static void check_path(const struct walk *w, const struct toml_value *at,
 		return;
 	}
 	key = ref_first_key(&ref, w->arena);
-	if (ref.path.n &&
-	    !is_among(key, result_keys + from, ARRAY_LEN(result_keys) - from))
+	if (ref.path.n && str_index(key, keys, n) == n)
 		say(w, at, "the result has no \"%.*s\"%s",
-		    STR_ARG(key.p ? key : ref.path),
-		    hint(w, key, result_keys + from,
-			 ARRAY_LEN(result_keys) - from));
+		    STR_ARG(key.p ? key : ref.path), hint(w, key, keys, n));
 }
 
 static void use_expect(const struct walk *w, const struct toml_value *expect)

@@ -26,7 +26,7 @@ struct flow_step {
 	size_t n_waits;
 	/* Refer to values that only the run has: `args`, or another key. */
 	bool has_late_args, is_late;
-	/* What it is given holds values of other steps, or of $item. */
+	/* Values of other steps, or of $item, are in what it is given. */
 	bool has_results;
 };
 

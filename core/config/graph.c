@@ -9,7 +9,7 @@
 
 enum edge_kind {
 	EDGE_NEEDS, /* the first must have ended ok */
-	EDGE_WAITS, /* it must have ended */
+	EDGE_WAITS, /* the first must have ended */
 	EDGE_ORDER, /* the order of the file, and `after` */
 };
 
@@ -73,7 +73,7 @@ static void join(struct graph *g, const struct group *from,
 		add_edge(g, point, to->step[k], EDGE_ORDER);
 }
 
-/* Those of the file, one group behind the other. */
+/* Steps in the order of the file, one group behind the other. */
 static void add_order(struct graph *g)
 {
 	size_t *steps = ARENA_ARRAY(&g->arena, size_t, g->r->n_steps);
@@ -92,7 +92,7 @@ static void add_order(struct graph *g)
 	join(g, &before, &now);
 }
 
-/* Those with `after` come behind all others, one behind the other. */
+/* Steps with `after` come behind all others, one behind the other. */
 static void add_after(struct graph *g)
 {
 	struct group ends = {ARENA_ARRAY(&g->arena, size_t, g->r->n_steps), 0};

@@ -55,14 +55,12 @@ static struct strlist declared(const struct config *c,
 
 		add(&n, p.command);
 		add_list(&n, &p.sandbox->exec);
-		for (size_t i = 0; i < p.env->n; i++)
-			add_ref(&n, &p.env->item[i], c->dir);
+		for (const struct env_ref *r; (r = config_next_ref(&p));)
+			add_ref(&n, r, c->dir);
 		if (s && s->sampling.n)
 			add(&n, s->sampling.item[0]);
 		if (s)
 			add(&n, s->auth.browser);
-		for (size_t i = 0; s && i < SERVER_REFERENCES; i++)
-			add_ref(&n, server_reference(s, i), c->dir);
 	}
 	return n.list;
 }

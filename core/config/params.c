@@ -94,10 +94,8 @@ void params_check(const struct routine *r, struct findings *findings)
 static int write_all(const struct toml_value *table, struct schema_docs *docs,
 		     struct buf *out, struct err *err)
 {
-	struct jw w;
+	struct jw w = jw_begin(out);
 
-	jw_init(&w, out, false);
-	jw_object(&w);
 	jw_kv_object(&w, "properties");
 	for (size_t i = 0; i < table->table.n; i++) {
 		AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
@@ -169,10 +167,8 @@ struct strlist params_judge(const struct params *p, struct str name,
 	struct schema_result found = {.n = 0};
 	struct strlist sentences = {NULL, 0};
 	struct err err = ERR_INIT;
-	struct jw w;
+	struct jw w = jw_begin(&text);
 
-	jw_init(&w, &text, false);
-	jw_object(&w);
 	jw_key_str(&w, name);
 	jw_raw(&w, json);
 	jw_end(&w);

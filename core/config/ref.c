@@ -43,7 +43,7 @@ static struct str take_name(struct str *rest)
 	return name;
 }
 
-/* What is wrong at the beginning of the rest; NULL: a part was taken. */
+/* Mistake at the beginning of the rest; NULL: a part was taken. */
 static const char *take_bracket(struct str *rest, struct part *ret)
 {
 	struct str inner = str_skip(*rest, 1), key;

@@ -90,7 +90,8 @@ struct ref ref_behind(const struct ref *r) MUST_USE;
 
 /* Append the text of a value: a string as it is, else compact JSON. */
 void ref_add_text(struct str value, struct buf *out);
-/* The same inside the quotes of a JSON string; escapes stay as written. */
+/* ref_add_text() inside the quotes of a JSON string; escapes stay as written.
+ */
 void ref_add_quoted(struct str value, struct buf *out);
 
 #endif

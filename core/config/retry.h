@@ -22,7 +22,7 @@ struct retry_rules {
 	struct strlist on; /* causes */
 };
 
-/* What became of an attempt. */
+/* Outcome of an attempt. */
 struct retry_case {
 	const char *reason; /* a word of core/report/reasons.def; "": ok */
 	/* Nothing can have been done: no tool was called, nothing started. */

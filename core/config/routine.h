@@ -121,7 +121,7 @@ const struct env_ref *server_reference(const struct server *s, size_t nth)
 
 struct step {
 	const char *name;
-	const struct toml_value *written; /* its table */
+	const struct toml_value *written; /* table of the step */
 	const char *type; /* a row of step_types.def, aliases resolved */
 	/* Advice in place of a type of modulex; NULL for types of ours. */
 	const char *instead;
@@ -141,14 +141,14 @@ struct step {
 	const char *command;
 	struct strlist args;
 	const char *script;	    /* of a plugin; NULL without */
-	const char *routine;	    /* that it runs; NULL without */
+	const char *routine;	    /* name of one that runs; NULL without */
 	const char *message;	    /* to be approved; NULL without */
 	const char *args_from_data; /* "refuse", "allow" */
 	const char *cwd;
 	const char *server_name;
 	const struct server *server;	    /* found by name; NULL without */
 	const struct toml_value *server_at; /* where it is named */
-	const char *stdin_text; /* what the program reads; or NULL */
+	const char *stdin_text;		    /* text for the program; or NULL */
 	const char *tool;
 	const struct toml_value *params; /* a table, or NULL */
 	struct gate_policy sandbox;

@@ -15,9 +15,9 @@ struct attempts {
 	struct step_context ctx; /* of an attempt */
 	struct jobs_giver giver;
 	struct step_run run; /* the attempt that runs, or was the last */
-	bool is_used;	     /* it is one, and to be released */
+	bool is_used;	     /* `run` is one, and to be released */
 	bool is_due;	     /* another has to begin */
-	uint64_t n;	     /* that have begun */
+	uint64_t n;	     /* attempts that have begun */
 	struct loop_timer pause;
 	struct buf told; /* objects of `attempts`, with commas between */
 	bool is_stopped;
@@ -41,8 +41,7 @@ static void tell(struct attempts *a)
 
 	if (a->told.n)
 		buf_addc(&a->told, ',');
-	jw_init(&w, &a->told, false);
-	jw_object(&w);
+	w = jw_begin(&a->told);
 	jw_kv_cstr(&w, "state", REPORT_STATES[s->state].word);
 	if (s->reason != REASON_NONE) {
 		jw_kv_cstr(&w, "reason", report_reason_name(s->reason));

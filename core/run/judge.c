@@ -93,15 +93,12 @@ static struct str first_text(struct str value, struct arena *arena)
 	struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	bool found = scan_string(value, &text);
 	struct str member;
-	size_t n;
 
 	for (size_t i = 0; !found && i < ARRAY_LEN(names); i++)
 		found = scan_get(value, names[i], &member) &&
 			scan_string(member, &text);
-	n = text.n;
 	/* a person should see what a machine gets */
-	return found ? (struct str){arena_adopt(arena, buf_steal(&text)), n}
-		     : value;
+	return found ? arena_buf(arena, &text) : value;
 }
 
 /* A string member; "" when it is missing. */

@@ -36,11 +36,9 @@ static struct str data_of(const struct report *report, struct arena *arena)
 {
 	const struct render_options golden = {.view = VIEW_GOLDEN};
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	size_t n;
 
 	render_find("json")->print(report, &golden, &out);
-	n = out.n - 1; /* the newline */
-	return (struct str){arena_adopt(arena, buf_steal(&out)), n};
+	return str_trim(arena_buf(arena, &out));
 }
 
 /* "x: 2 ran, 0 skipped, 1 failed; first: STEP: its error" */

@@ -10,10 +10,7 @@
 
 static bool is_in(const struct strlist *l, struct str name)
 {
-	for (size_t i = 0; i < l->n; i++)
-		if (str_is(name, l->item[i]))
-			return true;
-	return false;
+	return str_index(name, l->item, l->n) < l->n;
 }
 
 static struct strlist names_of(const struct routine *r, struct arena *arena)

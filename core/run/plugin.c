@@ -30,10 +30,8 @@ static void add_step(struct jw *w, const struct step *step, struct str params)
 void plugin_request(const struct config *config, const struct step *step,
 		    struct str generation, struct str params, struct buf *out)
 {
-	struct jw w;
+	struct jw w = jw_begin(out);
 
-	jw_init(&w, out, false);
-	jw_object(&w);
 	jw_kv_cstr(&w, "protocol", "modulex-plugin/1");
 	jw_kv_raw(&w, "generation", generation);
 	jw_kv_bool(&w, "dry_run", false);

@@ -49,13 +49,13 @@ struct step_doer {
 /* Things that the steps of a run share; borrowed by all of them. */
 struct step_context {
 	const char *routine; /* name of the routine, for commands in advice */
-	const struct config *config; /* that its steps stand in */
+	const struct config *config; /* configuration of the routine */
 	bool shows_advice; /* the report shows it: no notes on stderr */
 	struct loop *loop;
 	struct gate *gate;
 	struct scrub *scrub;	  /* values that must not appear anywhere */
 	struct pool *pool;	  /* servers; NULL where there are none */
-	struct jobs *jobs;	  /* that run */
+	struct jobs *jobs;	  /* steps that run */
 	struct walk_world *world; /* of walks; opaque */
 	struct approvals *approvals;
 	/* Names of the steps around its routine, each with a slash; "". */

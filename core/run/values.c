@@ -78,7 +78,7 @@ static int input_json(const struct values *v, const struct ref *ref,
 			       "step %s needs a value for $input.%.*s: add -p "
 			       "%.*s=VALUE",
 			       v->step, STR_ARG(name), STR_ARG(name));
-	*ret = arena_str(arena, buf_str(&out));
+	*ret = arena_buf(arena, &out);
 	return 0;
 }
 
@@ -89,12 +89,10 @@ typedef bool get_part(const struct report_step *s, struct arena *arena,
 
 static struct str quoted(struct str text, struct arena *arena)
 {
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	size_t n;
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
 	jw_quote(&out, text);
-	n = out.n;
-	return (struct str){arena_adopt(arena, buf_steal(&out)), n};
+	return arena_buf(arena, &out);
 }
 
 static bool get_state(const struct report_step *s, struct arena *arena,
@@ -136,14 +134,12 @@ static bool get_output(const struct report_step *s, struct arena *arena,
 static bool get_json(const struct report_step *s, struct arena *arena,
 		     struct str *ret)
 {
-	AUTO(buf_release) struct buf body = BUF_INIT(BUF_UNBOUNDED);
+	struct buf body = BUF_INIT(BUF_UNBOUNDED);
 	struct str text;
-	size_t n;
 
 	report_step_output(&body, s);
-	n = body.n;
-	text = (struct str){arena_adopt(arena, buf_steal(&body)), n};
-	return n && scan_document(text, NULL, ret, ERR_IGNORED) == 0;
+	text = arena_buf(arena, &body);
+	return text.n && scan_document(text, NULL, ret, ERR_IGNORED) == 0;
 }
 
 /* Of a report that was loaded they stand in the data. */
@@ -169,14 +165,14 @@ static bool get_structured(const struct report_step *s,
 static bool get_data(const struct report_step *s, struct arena *arena,
 		     struct str *ret)
 {
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct jw w;
 
 	if (!report_step_has_data(s))
 		return false;
 	jw_init(&w, &out, false);
 	report_step_data(&w, s);
-	*ret = arena_str(arena, buf_str(&out));
+	*ret = arena_buf(arena, &out);
 	return true;
 }
 

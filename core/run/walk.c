@@ -159,8 +159,7 @@ static struct str facts_of_run(void *arg)
 		strftime(date, sizeof(date), "%Y-%m-%d", &tm);
 		strftime(hour, sizeof(hour), "%H:%M:%S", &tm);
 	}
-	jw_init(&j, &out, false);
-	jw_object(&j);
+	j = jw_begin(&out);
 	jw_kv_int(&j, "generation", (int64_t)w->world->generation);
 	jw_kv_cstr(&j, "date", date);
 	jw_kv_cstr(&j, "time", hour);

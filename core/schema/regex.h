@@ -10,7 +10,6 @@
 #ifndef CORE_SCHEMA_REGEX_H
 #define CORE_SCHEMA_REGEX_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/base/attr.h"

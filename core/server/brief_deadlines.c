@@ -172,8 +172,7 @@ static void write_all(struct deadlines *d, const char *file, bool exists,
 
 	for (size_t i = 0; i < d->n; i++)
 		past += d->item[i].day < d->today;
-	jw_init(&w, &ret->structured, false);
-	jw_object(&w);
+	w = jw_begin(&ret->structured);
 	brief_kv_date(&w, "today", d->today);
 	if (file) {
 		jw_kv_cstr(&w, "file", file);

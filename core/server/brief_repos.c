@@ -4,14 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <git2.h> /* types and constants only: functions come by dlsym() */
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "core/base/dl.h"
 #include "core/base/fd.h"
 #include "core/base/limits.h"
-#include "core/base/mem.h"
 #include "core/base/place.h"
 #include "core/server/brief.h"
 
@@ -31,11 +29,7 @@ enum {
 #undef COUNT
 };
 
-static const char *const count_words[] = {
-#define COUNT(name) #name,
-	REPOS_COUNTS(COUNT)
-#undef COUNT
-};
+static const char *const count_words[] = {REPOS_COUNTS(ROW_TEXT)};
 
 /* Texts are in the arena. */
 struct tree {

@@ -327,10 +327,8 @@ static void tell(const struct todo *t, struct buf *text)
 static void write_all(const struct todo *t, const char *file, bool exists,
 		      bool markdown, struct buf *out)
 {
-	struct jw w;
+	struct jw w = jw_begin(out);
 
-	jw_init(&w, out, false);
-	jw_object(&w);
 	brief_kv_date(&w, "today", t->today);
 	jw_kv_cstr(&w, "file", file);
 	jw_kv_bool(&w, "exists", exists);

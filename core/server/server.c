@@ -266,10 +266,8 @@ static const struct method methods[] = {
 static void refuse_version(const struct exchange *x, struct str version)
 {
 	AUTO(buf_release) struct buf data = BUF_INIT(BUF_UNBOUNDED);
-	struct jw w;
+	struct jw w = jw_begin(&data);
 
-	jw_init(&w, &data, false);
-	jw_object(&w);
 	jw_key(&w, "supported");
 	write_dates(&w);
 	jw_kv_raw(&w, "requested", version);

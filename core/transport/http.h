@@ -104,11 +104,7 @@ bool http_head_get(const struct http_head *head, const char *name, size_t nth,
 	X(HTTP_LIMIT, "limit") /* head over 256 KiB, body over its max */     \
 	X(HTTP_BROKEN, "broken") /* no HTTP, bad encoding, and the rest */
 
-enum http_end_kind {
-#define HTTP_END(name, word) name,
-	HTTP_ENDS(HTTP_END)
-#undef HTTP_END
-};
+enum http_end_kind { HTTP_ENDS(ROW_NAME) };
 
 struct http_end {
 	enum http_end_kind kind;

@@ -14,7 +14,6 @@
 
 #include "core/base/attr.h"
 #include "core/base/buf.h"
-#include "core/base/limits.h"
 #include "core/transport/http.h"
 
 struct http_reader {

@@ -59,11 +59,7 @@ enum post_own {
 	/* freed soon */                                                    \
 	X(POST_GONE, "gone", 0)
 
-enum post_state {
-#define POST_STATE(name, word, next) name,
-	POST_STATES(POST_STATE)
-#undef POST_STATE
-};
+enum post_state { POST_STATES(ROW_NAME) };
 
 #define POST_NO_TIME UINT64_MAX
 

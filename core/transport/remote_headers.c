@@ -132,8 +132,7 @@ bool tools_write_request(struct tools *t, const struct post *p,
 		 "{\"jsonrpc\":\"2.0\",\"id\":\"matins-%u\","
 		 "\"method\":\"tools/list\",\"params\":",
 		 number);
-	jw_init(&w, out, false);
-	jw_object(&w);
+	w = jw_begin(out);
 	if (cursor.p)
 		jw_kv_raw(&w, "cursor", cursor);
 	jw_kv_object(&w, "_meta");

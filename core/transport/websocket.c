@@ -38,11 +38,7 @@
 	X(PHASE_CLOSING, "closing", TO(OVER))                             \
 	X(PHASE_OVER, "over", 0)
 
-enum websocket_phase {
-#define WEBSOCKET_PHASE(name, word, next) name,
-	WEBSOCKET_PHASES(WEBSOCKET_PHASE)
-#undef WEBSOCKET_PHASE
-};
+enum websocket_phase { WEBSOCKET_PHASES(ROW_NAME) };
 
 struct websocket {
 	struct transport base; /* first */

@@ -12,8 +12,6 @@
 #ifndef GATE_PATH_INSTALL_H
 #define GATE_PATH_INSTALL_H
 
-#include <stdbool.h>
-
 #include "core/base/arena.h"
 #include "core/base/attr.h"
 #include "core/base/str.h"

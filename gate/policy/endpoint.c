@@ -16,10 +16,8 @@ static const char *const NET_WORDS[] = {"none", "loopback", "all"};
 
 bool gate_net_is_word(const char *row)
 {
-	for (size_t i = 0; i < ARRAY_LEN(NET_WORDS); i++)
-		if (strcmp(row, NET_WORDS[i]) == 0)
-			return true;
-	return false;
+	return str_index(str_of(row), NET_WORDS, ARRAY_LEN(NET_WORDS)) <
+	       ARRAY_LEN(NET_WORDS);
 }
 
 void gate_allow_line(const struct gate_allow *row, struct buf *out)

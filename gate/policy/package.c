@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "core/base/jdoc.h"
-#include "core/base/mem.h"
 #include "core/base/text.h"
 #include "gate/policy/semver.h"
 

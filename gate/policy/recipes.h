@@ -6,8 +6,6 @@
 #ifndef GATE_POLICY_RECIPES_H
 #define GATE_POLICY_RECIPES_H
 
-#include <stdbool.h>
-
 #include "core/base/attr.h"
 #include "core/base/err.h"
 #include "core/base/str.h"

@@ -19,8 +19,6 @@
 #include "core/base/buf.h"
 #include "core/base/clock.h"
 #include "core/base/jw.h"
-#include "core/base/limits.h"
-#include "core/base/scan.h"
 #include "core/mcp/session/session.h"
 #include "core/mcp/wire/inbox.h"
 #include "core/mcp/wire/rpc.h"

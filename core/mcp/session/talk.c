@@ -452,8 +452,7 @@ static struct request *ask_server(struct session *s, struct request *r,
 	own = session_add_request(s, method);
 	own->parent = r->ticket;
 	own->timeout_ms = r->timeout_ms;
-	jw_init(&w, &own->params, false);
-	jw_object(&w);
+	w = jw_begin(&own->params);
 	jw_kv_raw(&w, "taskId", buf_str(&r->task.id));
 	if (answers.p)
 		jw_kv_raw(&w, "inputResponses", answers);
@@ -1027,8 +1026,7 @@ void talk_cancel(struct session *s, struct request *r, const char *reason)
 	   answered (CAN-4) */
 	if (!r->sent || r->parked || r->is_handshake)
 		return;
-	jw_init(&w, &params, false);
-	jw_object(&w);
+	w = jw_begin(&params);
 	jw_key(&w, "requestId");
 	jw_uint(&w, r->id);
 	if (reason)
@@ -1117,8 +1115,7 @@ int session_call_tool(struct session *s, const char *tool, struct str arguments,
 		send_call_once(s, r, tool, arguments);
 		return 0;
 	}
-	jw_init(&w, &r->params, false);
-	jw_object(&w);
+	w = jw_begin(&r->params);
 	jw_kv_cstr(&w, "name", tool);
 	jw_kv_raw(&w, "arguments", arguments);
 	if (as_task)
@@ -1154,8 +1151,7 @@ int session_listen(struct session *s, struct str filter, uint64_t now_ns,
 			now_ns, &r, err) < 0)
 		return -1;
 	r->is_listen = true;
-	jw_init(&w, &r->params, false);
-	jw_object(&w);
+	w = jw_begin(&r->params);
 	jw_kv_raw(&w, "notifications", filter.p ? filter : STR("{}"));
 	jw_end(&w);
 	queue_request(s, r, ret_ticket);

@@ -260,13 +260,7 @@ static const char *const actions[] = {"accept", "decline", "cancel"};
 
 bool elicit_action_find(const char *word, enum elicit_action *ret)
 {
-	for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
-		if (strcmp(actions[i], word) == 0) {
-			*ret = (enum elicit_action)i;
-			return true;
-		}
-	}
-	return false;
+	return str_choose(word, actions, ARRAY_LEN(actions), ret);
 }
 
 static void typed_choice(const struct elicit_field *f, struct str text,
@@ -413,8 +407,7 @@ enum elicit_action elicit_answer(const struct elicit *e,
 	struct jw w;
 
 	*ret_why = (struct str){NULL, 0};
-	jw_init(&w, out, false);
-	jw_object(&w);
+	w = jw_begin(out);
 	jw_kv_cstr(&w, "action", actions[action]);
 	/* consent to an address has no content (EL-12) */
 	if (action == ELICIT_ACCEPT && !e->url.p &&

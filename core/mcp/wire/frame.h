@@ -23,7 +23,6 @@
 #define CORE_MCP_WIRE_FRAME_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "core/base/attr.h"
 #include "core/base/buf.h"

@@ -54,8 +54,7 @@ struct str listing_params(struct listing *l)
 	if (!l->cursor.p)
 		return (struct str){NULL, 0};
 	buf_clear(&l->params);
-	jw_init(&w, &l->params, false);
-	jw_object(&w);
+	w = jw_begin(&l->params);
 	jw_kv_raw(&w, "cursor", l->cursor);
 	jw_end(&w);
 	return buf_str(&l->params);
