@@ -37,25 +37,15 @@ void log_set_before(void (*before)(void *arg), void *arg)
 	before_line_arg = arg;
 }
 
-/* A character that a terminal shows, and that moves no other. */
-static bool is_shown(uint32_t c)
-{
-	bool is_bidi_control = (c >= 0x202a && c <= 0x202e) ||
-			       (c >= 0x2066 && c <= 0x2069) || c == 0x200e ||
-			       c == 0x200f || c == 0x061c;
-
-	return c >= 0x20 && !(c >= 0x7f && c < 0xa0) && !is_bidi_control &&
-	       c != 0x2028 && c != 0x2029; /* separators of lines */
-}
-
-/* Cut off one character; bytes that are not UTF-8 are one each. */
+/* Cut off one character, or all plain ones before the next that is not; bytes
+   that are not UTF-8 are one each. */
 static struct str cut_char(struct str *s, uint32_t *ret_char, bool *ret_shown)
 {
-	size_t n = str_utf8_len(*s);
-	struct str bytes = {s->p, n ? n : 1};
+	size_t plain = str_plain(*s), n = plain ? 1 : str_utf8_len(*s);
+	struct str bytes = {s->p, plain ? plain : n ? n : 1};
 
 	*ret_char = n ? text_code_point(s->p, n) : (unsigned char)s->p[0];
-	*ret_shown = n && is_shown(*ret_char);
+	*ret_shown = n && !text_is_control(*ret_char);
 	s->p += bytes.n;
 	s->n -= bytes.n;
 	return bytes;

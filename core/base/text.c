@@ -39,6 +39,13 @@ void text_add_utf8(struct buf *out, uint32_t c)
 	buf_add(out, b, n);
 }
 
+bool text_is_control(uint32_t c)
+{
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x061c ||
+	       c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) ||
+	       (c >= 0x2066 && c <= 0x2069);
+}
+
 uint32_t text_code_point(const char *p, size_t n)
 {
 	uint32_t c = (unsigned char)p[0] & (n == 1 ? 0x7f : 0xff >> (n + 1));

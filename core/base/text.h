@@ -43,6 +43,8 @@ int text_hex_digit(char c) MUST_USE;
 int32_t text_hex(struct str s, size_t n) MUST_USE;
 /* Append a code point, at most 0x10ffff, as UTF-8. */
 void text_add_utf8(struct buf *out, uint32_t c);
+/* Controls, separators of lines, and what turns the direction of a text. */
+bool text_is_control(uint32_t c) MUST_USE;
 /* Code point of the n bytes (1 to 4) of valid UTF-8 at p. */
 uint32_t text_code_point(const char *p, size_t n) MUST_USE;
 /*
