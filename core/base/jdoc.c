@@ -17,13 +17,12 @@ static void skip_space(struct builder *b)
 		b->p++;
 }
 
-static struct str take_string(struct builder *b)
+/* A string or another value that has no others in it. */
+static struct str take_scalar(struct builder *b, const char *end)
 {
-	const char *begin = b->p++;
+	const char *begin = b->p;
 
-	while (*b->p != '"')
-		b->p += *b->p == '\\' ? 2 : 1;
-	b->p++;
+	b->p = scan_after(begin, end);
 	return (struct str){begin, (size_t)(b->p - begin)};
 }
 
@@ -51,7 +50,7 @@ static bool take_members(struct builder *b, struct jdoc *j, const char *end)
 		struct str key = {NULL, 0};
 
 		if (j->type == SCAN_OBJECT) {
-			key = decode(b, take_string(b));
+			key = decode(b, take_scalar(b, end));
 			skip_space(b);
 			b->p++; /* the colon */
 			skip_space(b);
@@ -81,11 +80,8 @@ static struct jdoc *take_value(struct builder *b, const char *end)
 	b->nodes++;
 	j = ARENA_NEW(b->arena, struct jdoc);
 	j->type = scan_type((struct str){begin, (size_t)(end - begin)});
-	if (j->type == SCAN_STRING)
-		take_string(b);
-	else if (j->type != SCAN_OBJECT && j->type != SCAN_ARRAY)
-		while (b->p < end && !strchr(",]} \t\r\n", *b->p))
-			b->p++;
+	if (j->type != SCAN_OBJECT && j->type != SCAN_ARRAY)
+		(void)take_scalar(b, end);
 	else if (!take_members(b, j, end))
 		return NULL;
 	j->raw = (struct str){begin, (size_t)(b->p - begin)};

@@ -17,10 +17,8 @@
 #define CORE_BASE_JDOC_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "core/base/arena.h"
-#include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/base/scan.h"
 #include "core/base/str.h"
@@ -29,13 +27,16 @@
 #define JDOC_NODES_MAX (4 * 1024 * 1024)
 
 struct jdoc {
-	enum scan_type type;
-	bool ignored;	    /* for whoever uses the tree; false at first */
+	uint8_t type; /* enum scan_type */
+	/* for whoever uses the tree; 0 at first */
+	bool ignored : 1, chosen : 1;
+	uint16_t rule;
+	uint32_t hash;
 	struct str key;	    /* decoded; {NULL, 0} when no member of an object */
 	struct str raw;	    /* the value as it was written */
 	struct jdoc *first; /* of the members or elements, in order */
 	struct jdoc *next;  /* sibling */
-	size_t n;	    /* members or elements */
+	uint32_t n;	    /* members or elements */
 };
 
 /* Errors as scan_document(); ERR_LIMIT for JDOC_NODES_MAX, too. */

@@ -12,8 +12,8 @@
 #include "core/schema/node.h"
 
 const struct keyword_row KEYWORDS[N_KEYWORDS] = {
-#define KEYWORD(id, name, drafts, vocabulary, shape, check, help) \
-	{name, sizeof(name) - 1, drafts, VOCABULARY_##vocabulary, \
+#define KEYWORD(id, name, drafts, vocabulary, shape, on, check, help) \
+	{name, sizeof(name) - 1, drafts, VOCABULARY_##vocabulary,     \
 	 SHAPE_##shape},
 #include "core/schema/keywords.def"
 #undef KEYWORD

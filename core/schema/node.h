@@ -17,7 +17,8 @@
 #include "core/schema/schema.h"
 
 enum keyword {
-#define KEYWORD(id, name, drafts, vocabulary, shape, check, help) KEYWORD_##id,
+#define KEYWORD(id, name, drafts, vocabulary, shape, on, check, help) \
+	KEYWORD_##id,
 #include "core/schema/keywords.def"
 #undef KEYWORD
 	N_KEYWORDS
@@ -37,9 +38,11 @@ enum shape {
 	SHAPE_STRINGS,	   /* an array of strings */
 	SHAPE_STRINGS_MAP, /* an object of these; sets sub */
 	SHAPE_REFERENCE,   /* sets node once it is resolved */
+	/* hold schemas */
 	SHAPE_SCHEMA,	   /* sets node */
 	SHAPE_SCHEMA_LIST, /* at least one; sets sub */
 	SHAPE_SCHEMA_OR_LIST,
+	/* hold schemas by names */
 	SHAPE_SCHEMA_MAP,   /* sets sub, sorted by key */
 	SHAPE_PATTERN_MAP,  /* sets sub, sorted by key, with regex */
 	SHAPE_DEPENDENCIES, /* an object of schemas or arrays of strings */
@@ -54,7 +57,7 @@ enum vocabulary_bits {
 };
 
 struct keyword_row {
-	const char *name;
+	char name[24];
 	size_t n;	 /* bytes of the name */
 	unsigned drafts; /* bits 1 << enum schema_draft */
 	unsigned vocabulary;

@@ -28,13 +28,11 @@
 #define CORE_SCHEMA_SCHEMA_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "core/base/arena.h"
 #include "core/base/attr.h"
 #include "core/base/buf.h"
 #include "core/base/err.h"
-#include "core/base/jdoc.h"
 #include "core/base/str.h"
 
 /* One schema document, bytes; its tree takes up to forty times as much. */

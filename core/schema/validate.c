@@ -210,7 +210,7 @@ static void say_value(struct buf *out, const struct jdoc *value)
 
 	switch (value->type) {
 	case SCAN_ARRAY:
-		buf_addf(out, "an array of %zu", value->n);
+		buf_addf(out, "an array of %u", value->n);
 		return;
 	case SCAN_OBJECT:
 		buf_adds(out, value->n ? "an object" : "an empty object");
@@ -310,10 +310,14 @@ static struct buf *say_begin_is(struct run *r, const struct frame *f,
 }
 
 /* Compare a number of things with the bound of a max... or min... rule. */
-static bool check_number_of(struct run *r, const struct frame *f,
-			    const struct rule *rule, size_t n, const char *one,
-			    const char *many)
+static bool holds_count(struct run *r, const struct frame *f,
+			const struct rule *rule, size_t n)
 {
+	static const char *const things[][2] = {
+		[SCAN_STRING] = {"character", "characters"},
+		[SCAN_ARRAY] = {"element", "elements"},
+		[SCAN_OBJECT] = {"property", "properties"},
+	};
 	bool is_max = rule->keyword == KEYWORD_max_length ||
 		      rule->keyword == KEYWORD_max_items ||
 		      rule->keyword == KEYWORD_max_properties;
@@ -321,7 +325,13 @@ static bool check_number_of(struct run *r, const struct frame *f,
 	if (is_max ? n <= rule->count : n >= rule->count)
 		return true;
 	return say(r, f, rule, "has %zu %s, must have at %s %" PRIu64, n,
-		   n == 1 ? one : many, is_max ? "most" : "least", rule->count);
+		   things[f->value->type][n != 1], is_max ? "most" : "least",
+		   rule->count);
+}
+
+static bool check_count(struct run *r, struct frame *f, const struct rule *rule)
+{
+	return holds_count(r, f, rule, f->value->n);
 }
 
 /* Bits of the types that a value has; an integer is a number, too. */
@@ -394,34 +404,15 @@ static bool say_wrong_type(struct run *r, const struct frame *f,
 
 /* ---- printing ---- */
 
-/* The code point of one character; of four bytes 0x10000, beyond controls. */
-static uint32_t code_point(struct str s)
-{
-	const unsigned char *p = (const unsigned char *)s.p;
-
-	return s.n == 4	  ? 0x10000
-	       : s.n == 3 ? (p[0] & 0xfu) << 12 | (p[1] & 0x3fu) << 6 |
-				    (p[2] & 0x3fu)
-	       : s.n == 2 ? (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu)
-			  : p[0];
-}
-
-/* Characters that move the cursor, end the line or turn its direction. */
-static bool is_control(uint32_t c)
-{
-	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x200e ||
-	       c == 0x200f || (c >= 0x2028 && c <= 0x202e) ||
-	       (c >= 0x2066 && c <= 0x2069);
-}
-
 static void add_line(struct buf *out, struct str text)
 {
 	while (text.n) {
 		size_t n = str_utf8_len(text);
 		struct str one = {text.p, n ? n : 1};
-		uint32_t c = code_point(one);
+		uint32_t c = n ? text_code_point(text.p, n)
+			       : (unsigned char)text.p[0];
 
-		if (is_control(c))
+		if (text_is_control(c))
 			buf_addf(out, "\\u%04x", (unsigned)c);
 		else
 			buf_add_str(out, one);
@@ -438,13 +429,27 @@ void schema_violation_print(const struct schema_violation *v, struct buf *out)
 	add_line(out, v->text);
 }
 
-#define KEYWORD(id, name, drafts, vocabulary, shape, check, help) \
+/* Values that a rule judges: of a type, all or none. */
+enum {
+	ON_number = SCAN_NUMBER,
+	ON_string = SCAN_STRING,
+	ON_array = SCAN_ARRAY,
+	ON_object = SCAN_OBJECT,
+	ON_any,
+	ON_none,
+};
+
+#define KEYWORD(id, name, drafts, vocabulary, shape, on, check, help) \
 	static check_fn check_##check;
 #include "core/schema/keywords.def"
 #undef KEYWORD
 
-static check_fn *const CHECKS[N_KEYWORDS] = {
-#define KEYWORD(id, name, drafts, vocabulary, shape, check, help) check_##check,
+static const struct {
+	check_fn *check;
+	unsigned on;
+} CHECKS[N_KEYWORDS] = {
+#define KEYWORD(id, name, drafts, vocabulary, shape, on, check, help) \
+	{check_##check, ON_##on},
 #include "core/schema/keywords.def"
 #undef KEYWORD
 };
@@ -518,8 +523,10 @@ static bool apply_rules(struct run *r, struct frame *f)
 
 	for (size_t i = 0; i < f->node->n_rules; i++) {
 		const struct rule *rule = &f->node->rule[i];
+		unsigned on = CHECKS[rule->keyword].on;
 
-		if (CHECKS[rule->keyword](r, f, rule))
+		if ((on != ON_any && on != f->value->type) ||
+		    CHECKS[rule->keyword].check(r, f, rule))
 			continue;
 		holds = false;
 		if (!r->report || r->has_failed)
@@ -699,7 +706,7 @@ static void say_choices(struct buf *out, const struct jdoc *value,
 		say_value(out, e);
 	}
 	if (list->n > CHOICES_MAX)
-		buf_addf(out, " and %zu more", list->n - CHOICES_MAX);
+		buf_addf(out, " and %u more", list->n - CHOICES_MAX);
 	if (list->n > 1000)
 		return;
 	nearest = nearest_choice(value, list, &arena);
@@ -746,8 +753,6 @@ static bool check_bound(struct run *r, struct frame *f, const struct rule *rule)
 	struct decimal d;
 	int order;
 
-	if (f->value->type != SCAN_NUMBER)
-		return true;
 	if (!run_spend(r, f->value->raw.n / BYTES_A_STEP))
 		return false;
 	d = decimal_of(f->value->raw);
@@ -769,8 +774,6 @@ static bool check_multiple_of(struct run *r, struct frame *f,
 {
 	struct decimal d;
 
-	if (f->value->type != SCAN_NUMBER)
-		return true;
 	if (!run_spend(r, f->value->raw.n / BYTES_A_STEP))
 		return false;
 	d = decimal_of(f->value->raw);
@@ -780,11 +783,10 @@ static bool check_multiple_of(struct run *r, struct frame *f,
 
 /* ---- strings ---- */
 
-/* Take the text of a string; false: another type, or no budget is left. */
+/* Take the text of a string; false: no budget is left. */
 static bool text_of(struct run *r, const struct frame *f, struct str *ret)
 {
-	if (f->value->type != SCAN_STRING ||
-	    !run_spend(r, f->value->raw.n / BYTES_A_STEP))
+	if (!run_spend(r, f->value->raw.n / BYTES_A_STEP))
 		return false;
 	*ret = value_text(f->value, &r->scratch);
 	return true;
@@ -797,12 +799,12 @@ static bool check_length(struct run *r, struct frame *f,
 	size_t n = 0;
 
 	if (!text_of(r, f, &text))
-		return !r->has_failed;
+		return false;
 	for (size_t i = 0; i < text.n; i++) /* characters, not bytes */
 		n += ((unsigned char)text.p[i] & 0xc0) != 0x80;
 	if (n == 0 && n < rule->count && rule->keyword == KEYWORD_min_length)
 		return say(r, f, rule, "must not be empty");
-	return check_number_of(r, f, rule, n, "character", "characters");
+	return holds_count(r, f, rule, n);
 }
 
 static bool check_pattern(struct run *r, struct frame *f,
@@ -811,7 +813,7 @@ static bool check_pattern(struct run *r, struct frame *f,
 	struct str text;
 
 	if (!text_of(r, f, &text))
-		return !r->has_failed;
+		return false;
 	return run_search(r, rule->regex, text) ||
 	       say(r, f, rule, "does not match the pattern %s",
 		   shown(r, rule->value));
@@ -826,7 +828,7 @@ static bool check_format(struct run *r, struct frame *f,
 	if (!r->schema->options.assert_formats)
 		return true;
 	if (!text_of(r, f, &text))
-		return !r->has_failed;
+		return false;
 	phrase = format_missed(rule->value->raw, text);
 	return !phrase ||
 	       say(r, f, rule, "is %s, must be %s", shown(r, f->value), phrase);
@@ -837,13 +839,6 @@ static bool check_format(struct run *r, struct frame *f,
 static const char *plural(uint64_t n)
 {
 	return n == 1 ? "" : "s";
-}
-
-static bool check_n_items(struct run *r, struct frame *f,
-			  const struct rule *rule)
-{
-	return f->value->type != SCAN_ARRAY ||
-	       check_number_of(r, f, rule, f->value->n, "element", "elements");
 }
 
 /* ---- uniqueItems ---- */
@@ -889,8 +884,7 @@ static bool check_unique_items(struct run *r, struct frame *f,
 	struct hashed *list;
 	size_t pair[2], n = 0;
 
-	if (rule->value->type == SCAN_FALSE || array->type != SCAN_ARRAY ||
-	    array->n < 2)
+	if (rule->value->type == SCAN_FALSE || array->n < 2)
 		return true;
 	if (!run_spend(r, array->n + array->raw.n / 64))
 		return false;
@@ -907,8 +901,8 @@ static bool check_unique_items(struct run *r, struct frame *f,
 /* ---- schemas of elements ---- */
 
 /* The first elements, each by its own schema. */
-static bool each_by_its_own(struct run *r, struct frame *f,
-			    const struct rule *rule)
+static bool check_prefix_items(struct run *r, struct frame *f,
+			       const struct rule *rule)
 {
 	bool holds = true;
 	size_t i = 0;
@@ -955,27 +949,18 @@ static bool rest_by_one(struct run *r, struct frame *f, const struct rule *rule,
 	return holds && !r->has_failed;
 }
 
-static bool check_prefix_items(struct run *r, struct frame *f,
-			       const struct rule *rule)
-{
-	return f->value->type != SCAN_ARRAY || each_by_its_own(r, f, rule);
-}
-
 static bool check_items(struct run *r, struct frame *f, const struct rule *rule)
 {
 	const struct rule *prefix = node_rule(f->node, KEYWORD_prefix_items);
 
-	return f->value->type != SCAN_ARRAY ||
-	       rest_by_one(r, f, rule, prefix ? prefix->n_sub : 0, false);
+	return rest_by_one(r, f, rule, prefix ? prefix->n_sub : 0, false);
 }
 
 static bool check_items_7(struct run *r, struct frame *f,
 			  const struct rule *rule)
 {
-	if (f->value->type != SCAN_ARRAY)
-		return true;
 	return rule->node ? rest_by_one(r, f, rule, 0, false)
-			  : each_by_its_own(r, f, rule);
+			  : check_prefix_items(r, f, rule);
 }
 
 /* Means something beside an `items` that is an array only. */
@@ -984,15 +969,14 @@ static bool check_additional_items(struct run *r, struct frame *f,
 {
 	const struct rule *items = node_rule(f->node, KEYWORD_items_7);
 
-	if (!items || items->node || f->value->type != SCAN_ARRAY)
-		return true;
-	return rest_by_one(r, f, rule, items->n_sub, false);
+	return !items || items->node ||
+	       rest_by_one(r, f, rule, items->n_sub, false);
 }
 
 static bool check_unevaluated_items(struct run *r, struct frame *f,
 				    const struct rule *rule)
 {
-	return f->value->type != SCAN_ARRAY || rest_by_one(r, f, rule, 0, true);
+	return rest_by_one(r, f, rule, 0, true);
 }
 
 /* ---- contains ---- */
@@ -1026,8 +1010,6 @@ static bool check_contains(struct run *r, struct frame *f,
 	uint64_t most = high ? high->count : UINT64_MAX;
 	size_t n;
 
-	if (f->value->type != SCAN_ARRAY)
-		return true;
 	n = count_contained(r, f, rule);
 	if (r->has_failed)
 		return false;
@@ -1048,11 +1030,6 @@ static bool check_contains(struct run *r, struct frame *f,
 /* Members of the value that may be compared by name for one step. */
 #define NAMES_A_STEP 8
 
-static bool is_object(const struct frame *f)
-{
-	return f->value->type == SCAN_OBJECT;
-}
-
 /* Find an entry of a sorted map, or NULL. */
 static const struct sub *find_sub(const struct rule *rule, struct str key)
 {
@@ -1070,13 +1047,6 @@ static const struct sub *find_sub(const struct rule *rule, struct str key)
 			low = mid + 1;
 	}
 	return NULL;
-}
-
-static bool check_n_properties(struct run *r, struct frame *f,
-			       const struct rule *rule)
-{
-	return !is_object(f) || check_number_of(r, f, rule, f->value->n,
-						"property", "properties");
 }
 
 /* ---- names that must be there ---- */
@@ -1121,7 +1091,7 @@ static bool all_there(struct run *r, struct frame *f, const struct rule *rule,
 static bool check_required(struct run *r, struct frame *f,
 			   const struct rule *rule)
 {
-	return !is_object(f) || all_there(r, f, rule, rule->value, NULL);
+	return all_there(r, f, rule, rule->value, NULL);
 }
 
 /* A property that is there demands other names, or a schema. */
@@ -1130,8 +1100,6 @@ static bool check_dependencies(struct run *r, struct frame *f,
 {
 	bool holds = true;
 
-	if (!is_object(f))
-		return true;
 	for (size_t i = 0; i < rule->n_sub; i++) {
 		const struct sub *sub = &rule->sub[i];
 
@@ -1196,8 +1164,6 @@ static bool check_pattern_properties(struct run *r, struct frame *f,
 	bool holds = true;
 	size_t i = 0;
 
-	if (!is_object(f))
-		return true;
 	for (const struct jdoc *m = f->value->first; m; m = m->next, i++)
 		for (size_t k = 0; k < rule->n_sub; k++) {
 			const struct sub *sub = &rule->sub[k];
@@ -1246,8 +1212,8 @@ static bool check_members(struct run *r, struct frame *f,
 	bool holds = true;
 	size_t i = 0;
 
-	if (!is_object(f) || !run_spend(r, f->value->n))
-		return !r->has_failed;
+	if (!run_spend(r, f->value->n))
+		return false;
 	for (const struct jdoc *m = f->value->first; m; m = m->next, i++) {
 		const struct node *node = schema_of(r, f, rule, m, i);
 
@@ -1264,8 +1230,6 @@ static bool check_property_names(struct run *r, struct frame *f,
 	AUTO(buf_release) struct buf quoted = BUF_INIT(BUF_UNBOUNDED);
 	bool holds = true;
 
-	if (!is_object(f))
-		return true;
 	for (const struct jdoc *m = f->value->first; m; m = m->next) {
 		struct jdoc name = {.type = SCAN_STRING};
 

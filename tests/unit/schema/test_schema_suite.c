@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "core/base/jdoc.h"
 #include "core/schema/schema.h"
 
 #define PACKAGE "libtest-json-schema-acceptance-perl"
