@@ -246,92 +246,75 @@ static void judge_tls(struct http_exchange *x, CURLcode code)
 			x->detail[0] ? x->detail : "handshake");
 }
 
-/* The exchange ended within the answer, or in a way that libcurl names so. */
-static void judge_answer(struct http_exchange *x, CURLcode code)
-{
-	switch (code) {
-	case CURLE_PARTIAL_FILE:
-	case CURLE_GOT_NOTHING:
-	case CURLE_SEND_ERROR:
-	case CURLE_RECV_ERROR:
-	case CURLE_HTTP2:
-	case CURLE_HTTP2_STREAM:
-		say_cut(x);
-		break;
-	case CURLE_BAD_CONTENT_ENCODING:
-		fail_exchange(x, HTTP_BROKEN,
-			      "the answer is compressed though that was not "
-			      "asked for, and cannot be unpacked");
-		break;
-	case CURLE_UNSUPPORTED_PROTOCOL:
-	case CURLE_WEIRD_SERVER_REPLY:
-		fail_exchange(x, HTTP_BROKEN, "the answer is not HTTP");
-		break;
-	case CURLE_OUT_OF_MEMORY:
-		/* libcurl's code for a header line of more than 100 KiB */
-		if (x->end.is_sent && !x->reader.is_whole)
-			fail_exchange(x, HTTP_LIMIT,
-				      "a header of the answer is too long");
-		else
-			fail_exchange(x, HTTP_BROKEN, "out of memory");
-		break;
-	default:
-		fail_exchange(x, HTTP_BROKEN,
-			      "the exchange failed (libcurl: %d)", (int)code);
-	}
-}
+/* Codes of libcurl, where others are HTTP_BROKEN. */
+static const struct {
+	CURLcode code;
+	enum http_end_kind kind;
+	const char *says; /* NULL: judge_exchange() says more */
+} failures[] = {
+	/* libcurl has no complaint about an answer without a head */
+	{CURLE_OK, HTTP_CUT, NULL},
+	/* it tried again when the connection of the request went */
+	{CURLE_COULDNT_CONNECT, HTTP_CUT, NULL},
+	{CURLE_PARTIAL_FILE, HTTP_CUT, NULL},
+	{CURLE_GOT_NOTHING, HTTP_CUT, NULL},
+	{CURLE_SEND_ERROR, HTTP_CUT, NULL},
+	{CURLE_RECV_ERROR, HTTP_CUT, NULL},
+	{CURLE_HTTP2, HTTP_CUT, NULL},
+	{CURLE_HTTP2_STREAM, HTTP_CUT, NULL},
+	{CURLE_PEER_FAILED_VERIFICATION, HTTP_TLS, NULL},
+	{CURLE_SSL_ISSUER_ERROR, HTTP_TLS, NULL},
+	{CURLE_SSL_CONNECT_ERROR, HTTP_TLS, NULL},
+	{CURLE_SSL_ENGINE_NOTFOUND, HTTP_TLS, NULL},
+	{CURLE_SSL_CERTPROBLEM, HTTP_TLS, NULL},
+	{CURLE_SSL_CIPHER, HTTP_TLS, NULL},
+	{CURLE_SSL_CACERT_BADFILE, HTTP_TLS, NULL},
+	{CURLE_SSL_CRL_BADFILE, HTTP_TLS, NULL},
+	{CURLE_SSL_INVALIDCERTSTATUS, HTTP_TLS, NULL},
+	{CURLE_SSL_CLIENTCERT, HTTP_TLS, NULL},
+	{CURLE_USE_SSL_FAILED, HTTP_TLS, NULL},
+	{CURLE_COULDNT_RESOLVE_HOST, HTTP_RESOLVE,
+	 "the name has no address; is it spelled right, is there a network?"},
+	{CURLE_URL_MALFORMAT, HTTP_BROKEN, "not a URL"},
+	{CURLE_UNSUPPORTED_PROTOCOL, HTTP_BROKEN, "the answer is not HTTP"},
+	{CURLE_WEIRD_SERVER_REPLY, HTTP_BROKEN, "the answer is not HTTP"},
+	{CURLE_BAD_CONTENT_ENCODING, HTTP_BROKEN,
+	 "the answer is compressed though that was not asked for, and cannot "
+	 "be unpacked"},
+	{CURLE_OUT_OF_MEMORY, HTTP_BROKEN, "out of memory"},
+};
 
 /* Decide how it ends by the code of libcurl, unless that is decided. */
 static void judge_exchange(struct http_exchange *x, CURLcode code)
 {
+	size_t i = 0;
+
+	while (i < ARRAY_LEN(failures) && failures[i].code != code)
+		i++;
 	if (is_refusal(x, code)) {
 		x->is_decided = true;
 		x->end.kind = HTTP_REFUSED;
 		x->end.err = x->refusal;
-		return;
-	}
-	switch (code) {
-	case CURLE_OK:
-		/* libcurl has no complaint about an answer without a head */
-		if (x->connected || x->reader.is_whole)
-			x->is_decided = true;
-		else
-			say_cut(x);
-		break;
-	case CURLE_URL_MALFORMAT:
-		fail_exchange(x, HTTP_BROKEN, "not a URL");
-		break;
-	case CURLE_COULDNT_RESOLVE_HOST:
-		fail_exchange(x, HTTP_RESOLVE,
-			      "the name has no address; is it spelled right, "
-			      "is there a network?");
-		break;
-	case CURLE_COULDNT_CONNECT:
-		/* libcurl tried again when the connection of the request went
-		 */
-		if (x->end.is_sent)
-			say_cut(x);
-		else
-			say_connect(x);
-		break;
-	case CURLE_OPERATION_TIMEDOUT:
+	} else if (code == CURLE_OK && (x->connected || x->reader.is_whole)) {
+		x->is_decided = true;
+	} else if (code == CURLE_COULDNT_CONNECT && !x->end.is_sent) {
+		say_connect(x);
+	} else if (code == CURLE_OPERATION_TIMEDOUT) {
 		say_timeout(x);
-		break;
-	case CURLE_PEER_FAILED_VERIFICATION:
-	case CURLE_SSL_ISSUER_ERROR:
-	case CURLE_SSL_CONNECT_ERROR:
-	case CURLE_SSL_ENGINE_NOTFOUND:
-	case CURLE_SSL_CERTPROBLEM:
-	case CURLE_SSL_CIPHER:
-	case CURLE_SSL_CACERT_BADFILE:
-	case CURLE_SSL_CRL_BADFILE:
-	case CURLE_SSL_INVALIDCERTSTATUS:
-	case CURLE_SSL_CLIENTCERT:
-	case CURLE_USE_SSL_FAILED:
+	} else if (code == CURLE_OUT_OF_MEMORY && x->end.is_sent &&
+		   !x->reader.is_whole) {
+		/* libcurl's code for a header line of more than 100 KiB */
+		fail_exchange(x, HTTP_LIMIT,
+			      "a header of the answer is too long");
+	} else if (i == ARRAY_LEN(failures)) {
+		fail_exchange(x, HTTP_BROKEN,
+			      "the exchange failed (libcurl: %d)", (int)code);
+	} else if (failures[i].kind == HTTP_TLS) {
 		judge_tls(x, code);
-		break;
-	default:
-		judge_answer(x, code);
+	} else if (failures[i].kind == HTTP_CUT) {
+		say_cut(x);
+	} else {
+		fail_exchange(x, failures[i].kind, "%s", failures[i].says);
 	}
 }
 
