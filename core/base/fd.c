@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/kernel.h"
 #include "core/base/mem.h"
 
 void fd_closep(int *fd)
@@ -82,6 +83,36 @@ int fd_write_all(int fd, const void *bytes, size_t n)
 		n -= (size_t)w;
 	}
 	return 0;
+}
+
+/* Absolute, and no part of it is empty, "." or "..". */
+static bool is_plain_path(const char *path)
+{
+	const char *s = path;
+
+	while (*s == '/') {
+		size_t n = strcspn(++s, "/");
+
+		if (n == 0 || (n == 1 && s[0] == '.') ||
+		    (n == 2 && s[0] == '.' && s[1] == '.'))
+			return false;
+		s += n;
+	}
+	return s != path && !*s;
+}
+
+int fd_open_plain(const char *path, int flags)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC | (unsigned)flags,
+		.resolve = RESOLVE_NO_SYMLINKS,
+	};
+
+	if (!is_plain_path(path)) {
+		errno = ELOOP;
+		return -1;
+	}
+	return kernel_openat2(AT_FDCWD, path, &how);
 }
 
 /* Most files are small: memory that is not touched is not asked for. */

@@ -36,6 +36,15 @@ void fd_limit_wait(int ms);
  */
 int fd_write_all(int fd, const void *bytes, size_t n) MUST_USE;
 /*
+ * Open with O_PATH what an absolute path names, if no link is on the way: then
+ * it is the path of what was opened, and /proc, which is ten times as slow,
+ * need not be asked. Close-on-exec; -1 and errno.
+ *
+ * errors  ELOOP   a link, or a part that is empty, "." or ".."
+ *	   ENOSYS  openat2(2) is missing; EPERM: an outer filter refuses it
+ */
+int fd_open_plain(const char *path, int flags) MUST_USE;
+/*
  * Read to the end of file into `out`.
  * errors  ERR_SYS, ERR_LIMIT when the ceiling of `out` is reached
  */

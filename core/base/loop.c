@@ -37,7 +37,8 @@ void loop_give_signals_back(void)
 			;
 		fd_limit_wait(STREAM_WAIT_MS);
 	}
-	sigprocmask(SIG_UNBLOCK, &taken, NULL);
+	if (!sigisemptyset(&taken))
+		sigprocmask(SIG_UNBLOCK, &taken, NULL);
 	sigemptyset(&taken);
 }
 

@@ -140,7 +140,8 @@ struct hop {
 	const char *path;   /* as it was written */
 	const char *folder; /* of it, as written */
 	const char *name;
-	int dir; /* the folder; -1 before it is open */
+	int dir;       /* the folder; -1 before it is open */
+	bool is_plain; /* no link led to the folder */
 };
 
 static void split_path(struct hop *h, struct arena *arena)
@@ -193,7 +194,10 @@ static int open_hop(const struct place *p, struct hop *h, struct arena *arena,
 	int fd;
 
 	split_path(h, arena);
-	h->dir = fd_open(h->folder, O_PATH | O_DIRECTORY, 0);
+	h->dir = fd_open_plain(h->folder, O_DIRECTORY);
+	h->is_plain = h->dir >= 0;
+	if (!h->is_plain && errno != ENOENT && errno != ENOTDIR)
+		h->dir = fd_open(h->folder, O_PATH | O_DIRECTORY, 0);
 	if (h->dir < 0 || fstat(h->dir, &folder) < 0 ||
 	    fstatat(h->dir, h->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return fail(p, errno, err);
@@ -215,7 +219,9 @@ static int set_folder(struct config_file *file, const struct hop *h,
 		      const char **ret_folder, const char **ret_path,
 		      struct err *err)
 {
-	AUTO(mem_freep) char *real = realpath(h->folder, NULL);
+	AUTO(mem_freep)
+	char *real =
+		h->is_plain ? mem_strdup(h->folder) : realpath(h->folder, NULL);
 
 	if (!real)
 		return err_set(err, ERR_CONFIG, "%s: its folder: %s",

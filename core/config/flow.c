@@ -235,10 +235,11 @@ static void use_ref(const struct walk *w, const struct toml_value *at,
 static void use_string(const struct walk *w, const struct toml_value *at,
 		       struct str s, enum use use)
 {
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct err err = ERR_INIT;
 	struct ref_string parts;
 
-	if (ref_read(s, w->arena, &parts, &err) < 0) {
+	if (ref_read(s, &arena, &parts, &err) < 0) {
 		say(w, at, "%s", err.msg);
 		return;
 	}
@@ -380,10 +381,11 @@ static void use_server_args(const struct walk *w)
 {
 	const struct server *s = w->step->server;
 	const struct toml_value at = {.line = s->line, .col = s->col};
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct ref_string parts;
 
 	for (size_t i = 0; i < s->args.n; i++) {
-		if (ref_read(str_of(s->args.item[i]), w->arena, &parts,
+		if (ref_read(str_of(s->args.item[i]), &arena, &parts,
 			     ERR_IGNORED) < 0)
 			continue;
 		for (size_t k = 0; k < parts.n; k++)

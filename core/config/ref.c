@@ -165,12 +165,22 @@ static int take_ref(const struct reader *r, struct str *rest, struct ref *ret)
 	return 0;
 }
 
+/* Most strings have one part, and room for no other. */
 static void add_part(struct ref_string *s, struct arena *arena,
 		     struct ref_part part)
 {
+	const struct ref_part *first = s->part;
+
 	if (part.text.p && !part.text.n)
 		return;
-	s->part = arena_grow(arena, s->part, s->n, sizeof(*s->part));
+	if (!s->n)
+		s->part = ARENA_NEW(arena, struct ref_part);
+	else if (s->n == 1)
+		s->part = arena_grow(arena, NULL, 0, sizeof(*s->part));
+	else
+		s->part = arena_grow(arena, s->part, s->n, sizeof(*s->part));
+	if (s->n == 1)
+		s->part[0] = *first;
 	s->part[s->n++] = part;
 	s->has_refs |= !part.text.p;
 }

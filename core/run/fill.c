@@ -166,10 +166,8 @@ int fill_params(const struct toml_value *params, const struct values *v,
 	if (!params)
 		return 0;
 	got = write_value(&f, params, err);
-	if (got == 0) {
-		ret->json.n = f.json.n;
-		ret->json.p = arena_adopt(arena, buf_steal(&f.json));
-	}
+	if (got == 0)
+		ret->json = arena_buf(arena, &f.json);
 	buf_release(&f.json);
 	buf_release(&f.pointer);
 	return got;
@@ -197,13 +195,17 @@ static int add_part(struct buf *out, const struct ref_part *part,
 int fill_text(struct str text, const struct values *v, struct arena *arena,
 	      struct str *ret, enum fill_data *ret_data, struct err *err)
 {
+	AUTO(arena_release) struct arena scratch = ARENA_INIT;
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	enum fill_data data = FILL_NONE;
 	struct ref_string parts;
-	size_t n;
 
-	if (ref_read(text, arena, &parts, err) < 0)
+	if (ref_read(text, &scratch, &parts, err) < 0)
 		return -1;
+	*ret_data = FILL_NONE;
+	*ret = parts.n ? parts.part[0].text : STR("");
+	if (parts.n <= 1 && !parts.has_refs)
+		return 0;
 	for (size_t i = 0; i < parts.n; i++) {
 		bool is_first = !out.n;
 
@@ -216,10 +218,8 @@ int fill_text(struct str text, const struct values *v, struct arena *arena,
 		else if (data == FILL_NONE)
 			data = FILL_INSIDE;
 	}
-	n = out.n;
 	*ret_data = data;
-	*ret = n ? (struct str){arena_adopt(arena, buf_steal(&out)), n}
-		 : STR("");
+	*ret = out.n ? arena_buf(arena, &out) : STR("");
 	return 0;
 }
 

@@ -44,6 +44,7 @@ enum fill_data { FILL_NONE, FILL_INSIDE, FILL_FIRST };
  * Write a text with the values of its references; a whole reference gives the
  * text of the value.
  *
+ * ret       in `arena`; a slice of `text` where that has no reference
  * ret_data  whether a server or a program may have made it
  * errors    as values_find()
  */

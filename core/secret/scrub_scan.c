@@ -720,7 +720,7 @@ static void feed_coded(const struct piece *p, struct scrub_scanner *sc,
 	sc->breaks = 0;
 	recent_add(&sc->unbroken, y);
 	gram = scrub_gram(sc->unbroken.window);
-	any = scrub_has_gram(s->any_gram, gram);
+	any = scrub_has_gram(s->grams[SCRUB_ANY], gram);
 	for (size_t i = 0; i < SCRUB_CODINGS; i++)
 		if (sc->coded[i].is_active)
 			coded_feed(p, sc, i, y);
@@ -892,7 +892,7 @@ static size_t next_gram(const scrub_grams grams, struct str text, size_t at,
 static void sleep_on(const struct piece *p, struct scrub_scanner *sc)
 {
 	size_t special = next_special(p, sc);
-	size_t gram = next_gram(sc->is_coded ? p->s->any_gram
+	size_t gram = next_gram(sc->is_coded ? p->s->grams[SCRUB_ANY]
 					     : p->s->grams[SCRUB_PLAIN],
 				p->text, sc->at - p->base, special - p->base);
 
@@ -1147,7 +1147,7 @@ bool scrub_scan_is_clean(const struct scrub *s, struct str text)
 
 	if (text.n < LIMIT_SECRET_SCRUB_MIN)
 		return true;
-	if (next_gram(s->any_gram, text, 0, text.n) != SIZE_MAX)
+	if (next_gram(s->grams[SCRUB_ANY], text, 0, text.n) != SIZE_MAX)
 		return false;
 	for (size_t i = 0; i < text.n; i++)
 		if (special[(unsigned char)text.p[i]])

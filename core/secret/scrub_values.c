@@ -30,10 +30,14 @@ static const char *const alphabets[SCRUB_CODINGS][2] = {
 	[SCRUB_HEX] = {"0123456789abcdef", "0123456789ABCDEF"},
 };
 
+/* Pages that nothing touches. */
+static scrub_grams no_grams[SCRUB_ANY + 1];
+
 struct scrub *scrub_new(void)
 {
 	struct scrub *s = mem_zalloc(sizeof(*s));
 
+	s->grams = no_grams;
 	memset(s->value_of, -1, sizeof(s->value_of));
 	for (size_t c = 0; c < SCRUB_CODINGS; c++)
 		for (size_t i = 0; i < ARRAY_LEN(alphabets[c]); i++)
@@ -65,9 +69,11 @@ void scrub_free(struct scrub *s)
 	free(s->out);
 	free(s->branches);
 	free(s->chains);
-	/* untouched pages of a filter that knows no value stay so */
-	if (s->n_values)
-		mem_wipe(s, sizeof(*s));
+	if (s->grams != no_grams) {
+		mem_wipe(s->grams, sizeof(no_grams));
+		free(s->grams);
+	}
+	mem_wipe(s, sizeof(*s));
 	free(s);
 }
 
@@ -82,8 +88,10 @@ static void add_gram(struct scrub *s, size_t spelling, const char *p)
 {
 	uint32_t gram = scrub_gram(scrub_window(p));
 
+	if (s->grams == no_grams)
+		s->grams = mem_zalloc(sizeof(no_grams));
 	s->grams[spelling][gram / 64] |= (uint64_t)1 << gram % 64;
-	s->any_gram[gram / 64] |= (uint64_t)1 << gram % 64;
+	s->grams[SCRUB_ANY][gram / 64] |= (uint64_t)1 << gram % 64;
 }
 
 /* Bits of a value as one character. */

@@ -38,6 +38,7 @@ enum scrub_coding {
 	SCRUB_CODINGS, /* plain comes behind the codings */
 	SCRUB_PLAIN = SCRUB_CODINGS,
 	SCRUB_SPELLINGS,
+	SCRUB_ANY = SCRUB_SPELLINGS,
 };
 
 struct scrub_code {
@@ -97,8 +98,9 @@ struct scrub {
 	bool has_space, has_quote;
 	/* beginnings of values, by their first bits: [bits][value] */
 	bool begins[9][256];
-	scrub_grams grams[SCRUB_SPELLINGS]; /* at the head of a value */
-	scrub_grams any_gram;
+	/* at the head of a value, by spelling, and those of any; owned, but for
+	   the empty ones of a filter that knows no value */
+	scrub_grams *grams;
 	bool (*go_on)(void *arg);
 	void *go_on_arg;
 	/* Borrowed; of those within one the first knows the next. */

@@ -8,6 +8,21 @@
 #include <vector>
 
 /*
+ * An exception that nothing catches ends the process. The handler of libstdc++
+ * would print its name, by a demangler whose tables are relocated at each
+ * start.
+ */
+namespace __gnu_cxx
+{
+/* weak: the library's own comes first where a fuzzer is linked */
+__attribute__((weak)) void __verbose_terminate_handler();
+void __verbose_terminate_handler()
+{
+	abort();
+}
+} // namespace __gnu_cxx
+
+/*
  * Some assertions of toml++ 3.3 are about its input, not about itself: they
  * must end the parse, not the process. Without assertions it would take them
  * for granted.

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
-#include "core/base/kernel.h"
 #include "core/base/user.h"
 
 /* Bytes of a file that are looked at: shebang, ELF and program headers. */
@@ -136,42 +135,6 @@ struct str resolve_env_target(struct str argument)
 
 /* ---- following a path ---- */
 
-/* Absolute, and no part of it is empty, "." or "..". */
-static bool is_plain_path(const char *path)
-{
-	const char *s = path;
-
-	while (*s == '/') {
-		size_t n = strcspn(++s, "/");
-
-		if (n == 0 || (n == 1 && s[0] == '.') ||
-		    (n == 2 && s[0] == '.' && s[1] == '.'))
-			return false;
-		s += n;
-	}
-	return s != path && !*s;
-}
-
-/*
- * Most paths have no link in them. One that was opened without following any
- * is the path of what was opened, and /proc, which is ten times as slow, need
- * not be asked. ENOSYS, EPERM of an outer filter: openat2 is missing or
- * refused.
- */
-static int open_without_links(const char *path, unsigned flags)
-{
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC | flags,
-		.resolve = RESOLVE_NO_SYMLINKS,
-	};
-
-	if (!is_plain_path(path)) {
-		errno = ELOOP;
-		return -1;
-	}
-	return kernel_openat2(AT_FDCWD, path, &how);
-}
-
 static int open_part(int at, const char *part, int flags)
 {
 	return openat(at, part, O_PATH | O_CLOEXEC | flags);
@@ -280,7 +243,7 @@ static int follow_all(const char *path, struct arena *arena, struct walk *ret)
 
 static int open_fast(const char *path, struct arena *arena, struct walk *ret)
 {
-	AUTO(fd_closep) int fd = open_without_links(path, 0);
+	AUTO(fd_closep) int fd = fd_open_plain(path, 0);
 	struct walk found = WALK_INIT;
 
 	if (fd < 0 || fstat(fd, &found.st) < 0)
@@ -319,7 +282,7 @@ int walk_open_root(const char *path, bool is_dir, struct arena *arena,
 		   const char **ret)
 {
 	const int flags = is_dir ? O_DIRECTORY : 0;
-	int fd = open_without_links(path, (unsigned)flags);
+	int fd = fd_open_plain(path, flags);
 
 	*ret = path;
 	if (fd >= 0 || errno == ENOENT || errno == ENOTDIR)

@@ -3,15 +3,16 @@
 #include <limits.h>
 #include <string.h>
 
-#include "core/base/mem.h"
 #include "core/base/place.h"
+
+/* Texts and no pointers to texts, which every start would have to relocate. */
+typedef char row_path[64];
 
 static const struct row {
 	enum closed_kind kind;
-	const char *const *path; /* ends in NULL */
+	const row_path *path; /* ends in "" */
 } rows[] = {
-#define CLOSED(kind, ...) \
-	{CLOSED_##kind, (const char *const[]){__VA_ARGS__, NULL}},
+#define CLOSED(kind, ...) {CLOSED_##kind, (const row_path[]){__VA_ARGS__, ""}},
 #include "gate/policy/closed.def"
 #undef CLOSED
 };
@@ -59,7 +60,7 @@ static const char *find(const struct closed *c, const char *path, bool beneath,
 			enum closed_kind *ret_kind)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		for (const char *const *p = rows[i].path; *p; p++)
+		for (const row_path *p = rows[i].path; **p; p++)
 			if (is_met(c, *p, path, beneath)) {
 				*ret_kind = rows[i].kind;
 				return *p;
@@ -105,7 +106,7 @@ bool closed_may_widen(const struct closed *c, const char *dir)
 const char *closed_home_secret(size_t turn)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		for (const char *const *p = rows[i].path; *p; p++)
+		for (const row_path *p = rows[i].path; **p; p++)
 			if (**p == '~' && rows[i].kind == CLOSED_SECRET &&
 			    turn-- == 0)
 				return *p;

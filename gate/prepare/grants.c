@@ -197,15 +197,30 @@ static bool has_path(const struct grants *g, const char *path)
 	return false;
 }
 
+/* As a rule "/lib" is a link to "usr/lib", which was opened without any. */
+static bool leads_to_base(const struct grants *g, const char *path)
+{
+	char target[64] = "/";
+	ssize_t n = strrchr(path, '/') == path
+			    ? readlink(path, target + 1, sizeof(target) - 2)
+			    : -1;
+
+	if (n > 0)
+		target[n + 1] = '\0';
+	return n > 0 && has_path(g, target[1] == '/' ? target + 1 : target);
+}
+
 /* The kind of file is the row's: a file in the place of a folder is left out,
    and of a folder in the place of a file no name is listed. */
 static int add_base(struct grants *g, const struct base_rows *rows,
 		    const char *path, struct err *err)
 {
+	AUTO(fd_closep) int fd = -1;
 	const char *real;
-	AUTO(fd_closep)
-	int fd = walk_open_root(path, rows->is_dir, g->arena, &real);
 
+	if (leads_to_base(g, path))
+		return 0;
+	fd = walk_open_root(path, rows->is_dir, g->arena, &real);
 	if (fd < 0)
 		return errno == EACCES ? 0 : not_found(path, err);
 	if (!real || has_path(g, real))

@@ -193,14 +193,16 @@ static bool is_mapped(const char *map, unsigned long id)
 }
 
 /* PROC_USER_INIT_INO of include/linux/proc_ns.h: in there all ids exist. */
-#define FIRST_USER_NAMESPACE 0xEFFFFFFDU
+#define FIRST_USER_NAMESPACE "user:[4026531837]"
 
 static bool exists_here(const struct identity *id)
 {
-	struct stat st;
+	char text[32];
+	/* following the link would make the kernel an inode */
+	ssize_t n = readlink("/proc/self/ns/user", text, sizeof(text));
 
-	if (stat("/proc/self/ns/user", &st) == 0 &&
-	    st.st_ino == FIRST_USER_NAMESPACE)
+	if (n > 0 &&
+	    str_is((struct str){text, (size_t)n}, FIRST_USER_NAMESPACE))
 		return true;
 	return is_mapped("/proc/self/uid_map", id->uid) &&
 	       is_mapped("/proc/self/gid_map", id->gid);
@@ -272,15 +274,25 @@ bool places_has(const struct gate *g, const char *path)
 static const struct strlist system_dirs =
 	STRLIST("/proc", "/dev", "/sys", "/usr");
 
-/* Add a folder at its own path, not a link to another one. */
-static void add_place(struct gate *g, const char *path, unsigned mode)
+static bool is_folder(const char *path)
 {
 	struct stat st;
 
-	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode) || places_has(g, path))
-		return;
-	g->place[g->n_places++] = (struct setup_place){
-		.path = path, .mode = mode, .bytes = PLACE_BYTES};
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Add a folder at its own path, not a link to another one. */
+static void add_place(struct gate *g, const char *path, unsigned mode)
+{
+	if (!places_has(g, path))
+		g->place[g->n_places++] = (struct setup_place){
+			.path = path, .mode = mode, .bytes = PLACE_BYTES};
+}
+
+static void add_shared(struct gate *g, const char *path)
+{
+	if (is_folder(path))
+		add_place(g, path, 01777);
 }
 
 /* HOME must not be a folder that the system itself lives in. */
@@ -299,12 +311,9 @@ static const char *real_home(struct gate *g, const char *home)
 {
 	const char *real =
 		home && home[0] == '/' ? own_paths_real(g, home) : NULL;
-	struct stat st;
 
-	if (!real || lstat(real, &st) < 0 || !S_ISDIR(st.st_mode) ||
-	    !is_private_home(g, real))
-		return NULL;
-	return real;
+	return real && is_folder(real) && is_private_home(g, real) ? real
+								   : NULL;
 }
 
 void places_find(struct gate *g)
@@ -312,9 +321,9 @@ void places_find(struct gate *g)
 	const char *home = getenv("HOME");
 	const char *passwd;
 
-	add_place(g, "/tmp", 01777);
-	add_place(g, "/var/tmp", 01777);
-	add_place(g, "/dev/shm", 01777);
+	add_shared(g, "/tmp");
+	add_shared(g, "/var/tmp");
+	add_shared(g, "/dev/shm");
 	g->home_path = real_home(g, home);
 	if (g->home_path) {
 		g->home = arena_strdup(&g->arena, home);
