@@ -2,13 +2,11 @@
  * Grants of a request, for people: read from the prepared request, so that
  * nothing can be granted and not be shown.
  */
-#include "core/base/mem.h"
-#include "gate/policy/allow.h"
 #include "gate/policy/endpoint.h"
 #include "gate/prepare/own_paths.h"
 #include "gate/prepare/state.h"
 #include "gate/prepare/prepare.h"
-#include "gate/prepare/prepare_recipes.h"
+#include "gate/prepare/parts.h"
 
 /* ---- grants ---- */
 

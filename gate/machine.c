@@ -6,7 +6,7 @@
 
 #include "core/base/fd.h"
 #include "gate/child/launch.h"
-#include "gate/prepare/facts.h"
+#include "gate/prepare/parts.h"
 #include "gate/prepare/prepare.h"
 
 /* Rows at most: one for each mechanism, and two. */

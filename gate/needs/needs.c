@@ -15,8 +15,7 @@
 #include "gate/policy/closed.h"
 #include "gate/prepare/state.h"
 #include "gate/prepare/prepare.h"
-#include "gate/prepare/prepare_grants.h"
-#include "gate/prepare/prepare_view.h"
+#include "gate/prepare/parts.h"
 #include "gate/prepare/prepared.h"
 #include "gate/proxy/proxy.h"
 

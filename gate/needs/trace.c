@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "gate/prepare/prepare_grants.h"
+#include "gate/prepare/parts.h"
 #include "gate/prepare/private_files.h"
 #include "gate/path/resolve.h"
 #include "core/base/place.h"

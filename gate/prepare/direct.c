@@ -1,4 +1,4 @@
-#include "gate/prepare/direct.h"
+#include "gate/prepare/parts.h"
 
 #include <dirent.h>
 #include <limits.h>

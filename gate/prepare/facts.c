@@ -1,4 +1,4 @@
-#include "gate/prepare/facts.h"
+#include "gate/prepare/parts.h"
 
 #include <stdarg.h>
 

@@ -1,4 +1,4 @@
-#include "gate/prepare/prepare_data.h"
+#include "gate/prepare/parts.h"
 
 #include "gate/policy/package.h"
 #include "gate/policy/recipes.h"

@@ -1,4 +1,4 @@
-#include "gate/prepare/prepare_execs.h"
+#include "gate/prepare/parts.h"
 
 #include <errno.h>
 #include <sys/stat.h>

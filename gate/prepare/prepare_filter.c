@@ -1,4 +1,4 @@
-#include "gate/prepare/prepare_filter.h"
+#include "gate/prepare/parts.h"
 
 #include <errno.h>
 #include <stdlib.h>

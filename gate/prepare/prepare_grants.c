@@ -1,4 +1,4 @@
-#include "gate/prepare/prepare_grants.h"
+#include "gate/prepare/parts.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -14,7 +14,6 @@
 #include "gate/policy/allow.h"
 #include "gate/policy/recipes.h"
 #include "gate/prepare/own_paths.h"
-#include "gate/prepare/prepare_data.h"
 #include "gate/prepare/state.h"
 
 /* Folders of programs: a file that can be read in there can be run by

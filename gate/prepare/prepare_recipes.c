@@ -1,4 +1,4 @@
-#include "gate/prepare/prepare_recipes.h"
+#include "gate/prepare/parts.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -9,10 +9,8 @@
 #include "core/base/fd.h"
 #include "core/base/place.h"
 #include "core/base/user.h"
-#include "gate/policy/allow.h"
 #include "gate/policy/recipes.h"
 #include "gate/policy/shell_words.h"
-#include "gate/prepare/prepare_data.h"
 #include "gate/prepare/private_files.h"
 #include "gate/prepare/state.h"
 
@@ -22,7 +20,7 @@ static struct strlist arguments(struct prepared *p)
 {
 	struct strlist argv = {NULL, 0};
 
-	/* what comes from data names nothing */
+	/* an argument from data names nothing */
 	while (p->request->argv[argv.n])
 		list_add(&argv, &p->arena,
 			 data_is(p->request, argv.n)

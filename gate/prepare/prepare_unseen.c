@@ -1,4 +1,4 @@
-#include "gate/prepare/prepare_unseen.h"
+#include "gate/prepare/parts.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -8,10 +8,7 @@
 
 #include "core/base/fd.h"
 #include "core/base/place.h"
-#include "gate/policy/allow.h"
 #include "gate/policy/path_words.h"
-#include "gate/prepare/prepare_data.h"
-#include "gate/prepare/prepare_view.h"
 #include "gate/prepare/state.h"
 
 /* Files that are watched for: each costs a comparison at every look-up. */
@@ -23,19 +20,23 @@
 
 struct search {
 	struct prepared *p;
-	int here; /* the folder that is not seen; -1: none */
 	unsigned words;
 	bool has_python, lists;
 };
 
 /* ---- files ---- */
 
+static const char *joined(struct prepared *p, const char *dir, struct str path)
+{
+	return arena_printf(&p->arena, "%s/%.*s", dir, STR_ARG(path));
+}
+
 static bool is_here(const struct search *s, struct str path)
 {
 	struct str first = str_cut(&path, '/');
-	const char *name = arena_strndup(&s->p->arena, first.p, first.n);
+	const char *name = joined(s->p, s->p->hidden_cwd, first);
 
-	return faccessat(s->here, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	return faccessat(AT_FDCWD, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* Is it, or something beneath it, granted, or none of a program's business? */
@@ -136,11 +137,6 @@ static void note_home(struct prepared *p, struct str path)
 
 /* ---- words ---- */
 
-static const char *joined(struct prepared *p, const char *dir, struct str path)
-{
-	return arena_printf(&p->arena, "%s/%.*s", dir, STR_ARG(path));
-}
-
 /* Look a word up as a path; seen, as the program will name it. */
 static void look_up(struct search *s, const struct path_word *w)
 {
@@ -149,7 +145,7 @@ static void look_up(struct search *s, const struct path_word *w)
 	const char *seen = NULL, *path;
 
 	if (w->from == PATH_FROM_CWD) {
-		if (s->here < 0 || !is_here(s, w->path))
+		if (!p->hidden_cwd || !is_here(s, w->path))
 			return;
 		seen = joined(p, p->launch.cwd, w->path);
 		path = joined(p, p->hidden_cwd, w->path);
@@ -248,16 +244,12 @@ int prepare_unseen(struct prepared *p, UNUSED struct err *err)
 {
 	const char *const *argv = p->request->argv;
 	const char *const *env = p->request->env;
-	AUTO(fd_closep) int here = -1;
 	struct search s = {.p = p};
 
 	note_arguments(p);
 	/* a trace shows them */
 	if (!p->for_start || p->request->record & GATE_RECORD_FILES)
 		return 0;
-	if (p->hidden_cwd)
-		here = fd_open(p->hidden_cwd, O_PATH | O_DIRECTORY, 0);
-	s.here = here;
 	for (size_t i = 1; argv[0] && argv[i]; i++)
 		if (!data_is(p->request, i))
 			look_through(&s, str_of(argv[i]));

@@ -1,4 +1,4 @@
-#include "gate/prepare/prepare_view.h"
+#include "gate/prepare/parts.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -9,7 +9,6 @@
 
 #include "core/base/fd.h"
 #include "core/base/place.h"
-#include "gate/policy/allow.h"
 #include "gate/prepare/own_paths.h"
 
 /* ---- split grants ---- */

@@ -15,7 +15,6 @@
 #include "gate/child/child.h"
 #include "gate/path/project.h"
 #include "gate/path/resolve.h"
-#include "gate/policy/hit.h"
 #include "gate/policy/policy.h"
 #include "gate/policy/programs.h"
 #include "gate/prepare/grants.h"

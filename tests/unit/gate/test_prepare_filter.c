@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 
 #include "gate/build/seccomp.h"
-#include "gate/prepare/prepare_filter.h"
+#include "gate/prepare/parts.h"
 #include "tests/unit/gate/bpf.h"
 
 struct fixture {
