@@ -1,7 +1,7 @@
 #include "gate/build/compact.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
+#include <string.h>
 #include <linux/seccomp.h>
 
 #include "core/base/mem.h"
@@ -264,17 +264,46 @@ static size_t find_ranges(struct writer *w, uint32_t arch, uint32_t newest,
 	return n;
 }
 
-/* The boundary that halves the numbers [range[0].first, until). */
+/* Does a range of [0, n) have one number, and an equal end on both sides? */
+static bool is_lone(const struct end *range, size_t n, size_t i)
+{
+	return i && i + 1 < n && range[i].first + 1 == range[i + 1].first &&
+	       range[i - 1].at == range[i + 1].at;
+}
+
+/* The boundary that halves the numbers [range[0].first, until), but beside a
+   lone one only where there is no other. */
 static size_t find_middle(const struct end *range, size_t n, uint32_t until)
 {
-	uint32_t half = range[0].first + (until - range[0].first) / 2;
-	size_t mid = 1;
+	uint32_t width = until - range[0].first, best = NUMBER_MAX;
+	uint32_t half = range[0].first + width / 2;
+	size_t found = 1;
 
-	while (mid + 1 < n && range[mid].first < half)
-		mid++;
-	if (mid > 1 && half - range[mid - 1].first < range[mid].first - half)
-		mid--;
-	return mid;
+	for (size_t i = 1; i < n; i++) {
+		uint32_t at = range[i].first;
+		uint32_t off = at < half ? half - at : at - half;
+
+		if (is_lone(range, n, i - 1) || is_lone(range, n, i))
+			off += width;
+		if (off < best) {
+			best = off;
+			found = i;
+		}
+	}
+	return found;
+}
+
+/* Lone numbers in a range that is compared with each of them; more than that
+   are halved before. */
+#define LONE_MAX 2
+
+static bool is_compared(const struct end *range, size_t n)
+{
+	bool all = n % 2 && n / 2 <= LONE_MAX;
+
+	for (size_t i = 1; all && i < n; i += 2)
+		all = is_lone(range, n, i);
+	return all;
 }
 
 static size_t put_tree(struct writer *w, const struct end *range, size_t n,
@@ -282,8 +311,16 @@ static size_t put_tree(struct writer *w, const struct end *range, size_t n,
 {
 	size_t mid, above, below;
 
-	if (n == 1 || w->failed)
-		return copy_from(w, range[0].at);
+	if (w->failed)
+		return w->n;
+	if (is_compared(range, n)) {
+		below = copy_from(w, range[0].at);
+		for (size_t i = 1; i < n; i += 2)
+			below = put_condition(w, BPF_JMP | BPF_JEQ | BPF_K,
+					      range[i].first,
+					      copy_from(w, range[i].at), below);
+		return below;
+	}
 	mid = find_middle(range, n, until);
 	above = put_tree(w, range + mid, n - mid, until);
 	below = put_tree(w, range, mid, range[mid].first);
@@ -337,4 +374,45 @@ size_t compact_filter(const struct sock_filter *in, size_t n, uint32_t arch,
 	for (size_t i = 0; i < w->n; i++)
 		(*ret)[i] = w->out[w->n - 1 - i];
 	return w->n;
+}
+
+/* Instructions that look at the architecture and load the number, where a
+   filter begins with them and ends for another one at once; else 0. */
+static size_t head_of(const struct sock_fprog *f, uint32_t arch)
+{
+	const uint16_t load = BPF_LD | BPF_W | BPF_ABS;
+	const struct sock_filter *in = f->filter;
+
+	return f->len > 3 && in[0].code == load &&
+			       in[0].k == offsetof(struct seccomp_data, arch) &&
+			       in[1].code == (BPF_JMP | BPF_JEQ | BPF_K) &&
+			       in[1].k == arch && !in[1].jt &&
+			       2U + in[1].jf < f->len &&
+			       in[2U + in[1].jf].code == (BPF_RET | BPF_K) &&
+			       in[2].code == load &&
+			       in[2].k == offsetof(struct seccomp_data, nr)
+		       ? 3
+		       : 0;
+}
+
+size_t compact_prepend(const struct sock_filter *front, size_t n, uint32_t arch,
+		       const struct sock_fprog *plain, struct sock_filter *ret)
+{
+	size_t done = head_of(plain, arch), rest = plain->len - done;
+	const struct sock_filter head[COMPACT_HEAD] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, arch, 1, 0),
+		done ? plain->filter[2U + plain->filter[1].jf]
+		     : (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA,
+						    (uint32_t)n + 1),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+	};
+
+	memcpy(ret, head, sizeof(head));
+	memcpy(ret + COMPACT_HEAD, front, n * sizeof(*ret));
+	memcpy(ret + COMPACT_HEAD + n, plain->filter + done,
+	       rest * sizeof(*ret));
+	return COMPACT_HEAD + n + rest;
 }

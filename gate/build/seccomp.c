@@ -16,7 +16,6 @@
 
 #include "core/base/dl.h"
 #include "core/base/fd.h"
-#include "core/base/limits.h"
 #include "core/base/mem.h"
 #include "gate/build/compact.h"
 #include "gate/build/syscall_args.h"
@@ -231,14 +230,6 @@ struct build {
 	struct err *err;
 };
 
-static bool is_named(const struct seccomp_want *want, const char *name)
-{
-	for (size_t i = 0; i < want->syscalls.n; i++)
-		if (strcmp(want->syscalls.item[i], name) == 0)
-			return true;
-	return false;
-}
-
 static bool in_profile(const struct seccomp_want *want, enum group g)
 {
 	return (want->ipc_namespace || !NEEDS_IPC_NAMESPACE[g]) &&
@@ -303,7 +294,7 @@ static int add_by_args(struct build *b, const struct call *c, int nr)
 
 static int add_call(struct build *b, const struct call *c)
 {
-	bool named = is_named(b->want, c->name);
+	bool named = list_has(&b->want->syscalls, c->name);
 	uint32_t action = SCMP_ACT_ALLOW;
 	int nr = call_number(c);
 

@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include "core/base/mem.h"
+#include "gate/build/compact.h"
 #include "gate/build/seccomp.h"
 #include "gate/watch/watch.h"
 
@@ -116,14 +117,15 @@ static enum sockets_held choose_sockets(const struct prepared *p)
 static void refuse_pairs(struct prepared *p, struct sock_fprog *f,
 			 uint32_t deny)
 {
+	struct sock_filter pairs[SOCKETS_INSNS];
+	size_t n = sockets_filter(SOCKETS_NONE, deny, pairs);
 	struct sock_filter *out = ARENA_ARRAY(&p->arena, struct sock_filter,
-					      (size_t)SOCKETS_INSNS + f->len);
-	size_t n = sockets_filter(SOCKETS_NONE, deny, out);
+					      COMPACT_HEAD + n + f->len);
 
 	if (!f->len)
 		return;
-	memcpy(out + n, f->filter, f->len * sizeof(*out));
-	*f = (struct sock_fprog){(unsigned short)(n + f->len), out};
+	n = compact_prepend(pairs, n, SECCOMP_ARCH, f, out);
+	*f = (struct sock_fprog){(unsigned short)n, out};
 }
 
 /* Without a listener nothing can be recorded, and the start says so. */

@@ -14,7 +14,6 @@
 #ifndef GATE_WATCH_SERVICES_H
 #define GATE_WATCH_SERVICES_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/base/address.h"
@@ -28,7 +27,7 @@ enum services_answer { SERVICE_UNKNOWN, SERVICE_IS_DOWN, SERVICE_IS_UP };
 struct service {
 	struct address address;
 	uint16_t port;
-	const char *program; /* that was refused there */
+	const char *program; /* program that was refused there */
 	uint64_t count;	     /* connections that were refused */
 };
 

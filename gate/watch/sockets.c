@@ -30,7 +30,6 @@
 
 #define TYPE_MASK (~(uint32_t)(SOCK_CLOEXEC | SOCK_NONBLOCK))
 
-static const uint32_t at_arch = offsetof(struct seccomp_data, arch);
 static const uint32_t at_nr = offsetof(struct seccomp_data, nr);
 /* The low half of an argument stands first. */
 static const uint32_t at_family = offsetof(struct seccomp_data, args[0]);
@@ -44,18 +43,14 @@ size_t sockets_filter(enum sockets_held held, uint32_t deny,
 		      struct sock_filter ret[SOCKETS_INSNS])
 {
 	const struct sock_filter none[] = {
-		LOAD(at_arch), EQUAL(SECCOMP_ARCH, 0, 3),
-		LOAD(at_nr),   EQUAL(SYS_socketpair, 0, 1),
+		EQUAL(SYS_socketpair, 0, 1),
 		RETURN(deny),
 	};
 	const struct sock_filter judged[] = {
-		LOAD(at_arch),
-		EQUAL(SECCOMP_ARCH, 0, 12),
-		LOAD(at_nr),
 		EQUAL(SYS_connect, 1, 0),
 		EQUAL(SYS_listen, 0, 1),
 		RETURN(SECCOMP_RET_USER_NOTIF),
-		EQUAL(SYS_socket, 0, 7),
+		EQUAL(SYS_socket, 0, 8),
 		LOAD(at_family),
 		EQUAL(AF_UNIX, 0, 5),
 		LOAD(at_type),
@@ -63,6 +58,7 @@ size_t sockets_filter(enum sockets_held held, uint32_t deny,
 		EQUAL(SOCK_STREAM, 1, 0),
 		EQUAL(SOCK_SEQPACKET, 0, 1),
 		RETURN(SECCOMP_RET_ALLOW),
+		LOAD(at_nr),
 	};
 	const bool is_none = held == SOCKETS_NONE;
 

@@ -105,8 +105,8 @@ struct sockets_answer {
 };
 
 /*
- * Instructions that stand before a filter with a listener: they notify of the
- * calls above and allow to make the sockets, or refuse all of AF_UNIX. A
+ * Instructions for compact_prepend() to a filter with a listener: they notify
+ * of the calls above and allow to make the sockets, or refuse all of AF_UNIX. A
  * datagram names an address that no filter sees, so there are none.
  *
  * deny     SECCOMP_RET_... of what is refused

@@ -28,6 +28,7 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/place.h"
+#include "gate/build/compact.h"
 #include "gate/build/seccomp.h"
 #include "gate/policy/endpoint.h"
 #include "gate/watch/task.h"
@@ -72,10 +73,8 @@ static struct sock_filter insn(uint16_t code, size_t jt, size_t jf, uint32_t k)
 	return (struct sock_filter){code, (uint8_t)jt, (uint8_t)jf, k};
 }
 
-/*
- * Jumps are relative and forward, so a copy of a program works anywhere; each
- * copy loads what it looks at itself.
- */
+/* Choose between a watched half and what stands behind it; the number is
+   loaded. */
 static size_t put_choice(struct sock_filter *out, unsigned what, size_t skip)
 {
 	int nr[ARRAY_LEN(ROWS)];
@@ -85,11 +84,6 @@ static size_t put_choice(struct sock_filter *out, unsigned what, size_t skip)
 	for (size_t i = 0; i < ARRAY_LEN(ROWS); i++)
 		if (ROWS[i].what & what && (!n || nr[n - 1] != ROWS[i].nr))
 			nr[n++] = ROWS[i].nr;
-	out[k++] = insn(BPF_LD | BPF_W | BPF_ABS, 0, 0,
-			offsetof(struct seccomp_data, arch));
-	out[k++] = insn(BPF_JMP | BPF_JEQ | BPF_K, 0, n + 1, SECCOMP_ARCH);
-	out[k++] = insn(BPF_LD | BPF_W | BPF_ABS, 0, 0,
-			offsetof(struct seccomp_data, nr));
 	for (size_t i = 0; i < n; i++)
 		out[k++] = insn(BPF_JMP | BPF_JEQ | BPF_K, n - i, 0,
 				(uint32_t)nr[i]);
@@ -115,7 +109,8 @@ static void put_watched(const struct sock_fprog *plain, struct sock_filter *out)
  * half of a filter for execs alone is short: every child has this filter. The
  * half words of an argument stand as in memory, the low one first.
  */
-static size_t put_execs(uint64_t cookie, struct sock_filter out[6])
+#define EXECS_INSNS 6
+static size_t put_execs(uint64_t cookie, struct sock_filter out[EXECS_INSNS])
 {
 	const uint32_t half = offsetof(struct seccomp_data, args[5]);
 	const uint16_t load = BPF_LD | BPF_W | BPF_ABS;
@@ -139,47 +134,39 @@ static size_t put_execs(uint64_t cookie, struct sock_filter out[6])
 			 SYS_execve > SYS_listen && SYS_execve > SYS_socket \
 		 ? SYS_execve                                               \
 		 : -1)
-#define SHORTCUT_INSNS 6
-
-/* Instructions at the begin of a plain filter that the shortcut has done. */
-static size_t already_done(const struct sock_fprog *plain)
-{
-	const struct sock_filter done[] = {
-		insn(BPF_LD | BPF_W | BPF_ABS, 0, 0,
-		     offsetof(struct seccomp_data, arch)),
-		insn(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, SECCOMP_ARCH),
-		insn(BPF_LD | BPF_W | BPF_ABS, 0, 0,
-		     offsetof(struct seccomp_data, nr)),
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(done); i++)
-		if (i >= plain->len || plain->filter[i].code != done[i].code ||
-		    plain->filter[i].k != done[i].k || plain->filter[i].jt)
-			return 0;
-	return ARRAY_LEN(done);
-}
 
 /*
- * Most numbers go straight to the plain filter: the kernel runs every one of
- * them through a filter that is installed.
- *
- * skip  instructions from behind the shortcut to the plain filter
+ * Watch execs alone. Most numbers go straight to the plain filter: the kernel
+ * runs every one of them through a filter that is installed.
  */
-static void put_shortcut(const struct sock_fprog *plain, size_t skip,
-			 struct sock_filter out[SHORTCUT_INSNS])
+static size_t put_only_execs(uint64_t cookie, enum sockets_held held,
+			     struct sock_filter *out)
 {
+	const uint16_t equal = BPF_JMP | BPF_JEQ | BPF_K;
+	struct sock_filter execs[EXECS_INSNS];
+	size_t n_execs = put_execs(cookie, execs);
+	size_t n = 1 + sockets_filter(held, SECCOMP_RET_USER_NOTIF, out + 1);
+
 	_Static_assert(LOOKED_AT_LOW > 0 && SYS_execveat > LOOKED_AT_LOW,
 		       "the order of the numbers on this machine");
+	out[0] = insn(BPF_JMP | BPF_JGT | BPF_K, n + 1, 0, LOOKED_AT_LOW);
+	out[n++] = insn(equal, 2, 0, SYS_execve);
+	out[n++] = insn(BPF_JMP | BPF_JA, 0, 0, (uint32_t)n_execs + 1);
+	out[n++] = insn(equal, 0, n_execs, SYS_execveat);
+	memcpy(out + n, execs, n_execs * sizeof(*out));
+	return n + n_execs;
+}
 
-	out[0] = insn(BPF_LD | BPF_W | BPF_ABS, 0, 0,
-		      offsetof(struct seccomp_data, arch));
-	out[1] = insn(BPF_JMP | BPF_JEQ | BPF_K, 0, 4, SECCOMP_ARCH);
-	out[2] = insn(BPF_LD | BPF_W | BPF_ABS, 0, 0,
-		      offsetof(struct seccomp_data, nr));
-	out[3] = insn(BPF_JMP | BPF_JGT | BPF_K, 0, 2, LOOKED_AT_LOW);
-	out[4] = insn(BPF_JMP | BPF_JEQ | BPF_K, 1, 0, SYS_execveat);
-	out[5] = insn(BPF_JMP | BPF_JA, 0, 0,
-		      (uint32_t)(skip + already_done(plain)));
+/* Watch other calls, too: by a half that is a copy of the filter. Jumps are
+   relative and forward, so a copy works anywhere. */
+static size_t put_halves(const struct sock_fprog *plain, unsigned what,
+			 enum sockets_held held, struct sock_filter *out)
+{
+	size_t n = sockets_filter(held, SECCOMP_RET_USER_NOTIF, out);
+
+	n += put_choice(out + n, what, plain->len);
+	put_watched(plain, out + n);
+	return n + plain->len;
 }
 
 bool watch_filter(const struct sock_fprog *plain, unsigned what,
@@ -188,26 +175,18 @@ bool watch_filter(const struct sock_fprog *plain, unsigned what,
 {
 	/* numbers fit: the table is shorter than a jump is far */
 	_Static_assert(ARRAY_LEN(ROWS) < 250, "8 bits of a jump");
-	struct sock_filter execs[6], *out;
 	bool only_execs = what == GATE_RECORD_EXEC;
-	size_t watched = only_execs ? put_execs(cookie, execs) : plain->len;
-	size_t n;
+	struct sock_filter *front =
+		ARENA_ARRAY(arena, struct sock_filter,
+			    SOCKETS_INSNS + (only_execs ? EXECS_INSNS + 4
+							: ARRAY_LEN(ROWS) + 1 +
+								  plain->len));
+	size_t n = only_execs ? put_only_execs(cookie, held, front)
+			      : put_halves(plain, what, held, front);
+	struct sock_filter *out = ARENA_ARRAY(arena, struct sock_filter,
+					      COMPACT_HEAD + n + plain->len);
 
-	out = ARENA_ARRAY(arena, struct sock_filter,
-			  SHORTCUT_INSNS + SOCKETS_INSNS + ARRAY_LEN(ROWS) + 4 +
-				  watched + plain->len);
-	n = only_execs ? SHORTCUT_INSNS : 0;
-	n += sockets_filter(held, SECCOMP_RET_USER_NOTIF, out + n);
-	n += put_choice(out + n, what, watched);
-	if (only_execs)
-		memcpy(out + n, execs, watched * sizeof(*out));
-	else
-		put_watched(plain, out + n);
-	n += watched;
-	if (only_execs)
-		put_shortcut(plain, n - SHORTCUT_INSNS, out);
-	memcpy(out + n, plain->filter, plain->len * sizeof(*out));
-	n += plain->len;
+	n = compact_prepend(front, n, SECCOMP_ARCH, plain, out);
 	if (n > BPF_MAXINSNS)
 		return false;
 	*ret = (struct sock_fprog){(unsigned short)n, out};
@@ -696,7 +675,7 @@ static bool is_look(const struct watch *w, const struct seccomp_notif *req,
 		w->seen->name = name;
 		w->seen->changes = is_change(row, req, name->is_new);
 	}
-	/* what changes a file is a row of FILES */
+	/* a call that changes a file is a row of FILES */
 	return w->what & GATE_RECORD_LOOKS && row->how == WATCH_LOOK &&
 	       !is_futile(req, row, path);
 }

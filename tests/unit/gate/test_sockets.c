@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
+#include "gate/build/compact.h"
 #include "gate/build/seccomp.h"
 #include "gate/watch/watch.h"
 #include "tests/unit/gate/bpf.h"
@@ -25,12 +26,16 @@
 static uint32_t verdict(enum sockets_held held, uint32_t arch, int nr,
 			uint64_t a, uint64_t b)
 {
-	struct sock_filter insn[SOCKETS_INSNS + 1];
-	size_t n = sockets_filter(held, SECCOMP_RET_ERRNO | EPERM, insn);
-	struct seccomp_filter f = {insn, (uint16_t)(n + 1)};
+	struct sock_filter plain = BPF_STMT(BPF_RET | BPF_K, PLAIN_VERDICT);
+	struct sock_filter front[SOCKETS_INSNS];
+	struct sock_filter insn[COMPACT_HEAD + SOCKETS_INSNS + 1];
+	size_t n = sockets_filter(held, SECCOMP_RET_ERRNO | EPERM, front);
+	struct seccomp_filter f = {
+		insn, (uint16_t)compact_prepend(front, n, SECCOMP_ARCH,
+						&(struct sock_fprog){1, &plain},
+						insn)};
 	struct seccomp_data d = {.arch = arch, .nr = nr, .args = {a, b}};
 
-	insn[n] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, PLAIN_VERDICT);
 	return bpf_run(&f, &d);
 }
 
