@@ -1021,7 +1021,11 @@ int gate_child_wait(struct gate_child *c, struct gate_verdict *ret)
 		name_connections(c);
 		judge_end(c, &end, &usage);
 		/* without a pid namespace a tree can lose its owner; its group
-		   ends it */
+		   ends it. An owner that ends well has reaped all of it, or
+		   its namespace has */
+		if (c->group)
+			c->group->is_empty =
+				end.si_code == CLD_EXITED && !end.si_status;
 		cgroups_give(c->cgroups, c->group);
 		c->group = NULL;
 		if (c->private_dir)

@@ -21,7 +21,7 @@
 /* Text of one file of a group; lists of processes are read in parts. */
 #define FILE_BYTES 4096
 /* Path of a file of a group, from the folder that the group is in. */
-#define PATH_BYTES (CGROUP_NAME_BYTES + 48)
+#define PATH_BYTES (CGROUP_PATH_BYTES + 48)
 /* Rounds of killing, and the time for one process to go. */
 #define END_ROUNDS 64
 #define END_MS 2000
@@ -308,19 +308,19 @@ static int make_first(const struct cgroups *pool, int base)
 	return -1;
 }
 
-/* Takes base. */
+/* Takes base: the lock leads to it. */
 static bool add_tree(struct cgroups *pool, int base, const char *path,
 		     bool memory, bool pids)
 {
-	struct cgroup_tree t = {.base = base, .has = {memory, pids}};
+	struct cgroup_tree t = {.has = {memory, pids}};
 
 	sweep(pool->fs, base);
 	t.lock = make_first(pool, base);
-	if (t.lock < 0) {
+	if (t.lock < 0)
 		note_why(pool, path, strerror(errno));
-		close(base);
+	close(base);
+	if (t.lock < 0)
 		return false;
-	}
 	pool->tree[pool->n_trees++] = t;
 	return true;
 }
@@ -428,11 +428,29 @@ static const struct cgroup_tree *tree_of(const struct cgroups *pool,
 
 /* ---- groups ---- */
 
+PRINTF(2, 3)
+static struct cgroup *new_group(bool is_unified, const char *fmt, ...)
+{
+	struct cgroup *g = mem_zalloc(sizeof(*g));
+	va_list ap;
+
+	memcpy(g->path, "../", 3);
+	g->name = g->path + 3;
+	va_start(ap, fmt);
+	vsnprintf(g->path + 3, CGROUP_NAME_BYTES, fmt, ap);
+	va_end(ap);
+	/* `tasks`, not `cgroup.procs`: a process of one thread moves itself
+	   without stopping every other fork of the machine */
+	if (!is_unified)
+		snprintf(g->door, sizeof(g->door), "%s/tasks", g->path);
+	return g;
+}
+
 /* The first one holds the lock, so its folder goes with the pool. */
 static void free_group(const struct cgroups *pool, struct cgroup *g)
 {
 	for (size_t i = 0; !g->is_first && i < pool->n_trees; i++)
-		remove_group(pool->fs, pool->tree[i].base, g->name);
+		remove_group(pool->fs, pool->tree[i].lock, g->path);
 	free(g);
 }
 
@@ -443,20 +461,20 @@ static void keep_idle(struct cgroups *pool, struct cgroup *g)
 	pool->n_idle++;
 }
 
-static int set_memory(const struct cgroups *pool, int base,
+static int set_memory(const struct cgroups *pool, int lock,
 		      const struct cgroup *g, uint64_t bytes)
 {
 	const char *swap = "memory.memsw.limit_in_bytes";
 
 	if (pool->is_unified) {
-		if (write_number(base, g->name, "memory.max", bytes) < 0)
+		if (write_number(lock, g->path, "memory.max", bytes) < 0)
 			return -1;
 		/* a kernel may have no swap; killing one of a tree is the old
 		   way */
 		if (!g->memory_bytes) {
-			(void)!write_file(base, g->name, "memory.swap.max",
+			(void)!write_file(lock, g->path, "memory.swap.max",
 					  "0");
-			(void)!write_file(base, g->name, "memory.oom.group",
+			(void)!write_file(lock, g->path, "memory.oom.group",
 					  "1");
 		}
 		return 0;
@@ -464,9 +482,9 @@ static int set_memory(const struct cgroups *pool, int base,
 	/* memory and swap together may not be less than memory: that one
 	   first */
 	if (g->memory_bytes)
-		(void)!write_file(base, g->name, swap, "-1");
-	if (write_number(base, g->name, "memory.limit_in_bytes", bytes) < 0 ||
-	    (write_number(base, g->name, swap, bytes) < 0 && errno != ENOENT))
+		(void)!write_file(lock, g->path, swap, "-1");
+	if (write_number(lock, g->path, "memory.limit_in_bytes", bytes) < 0 ||
+	    (write_number(lock, g->path, swap, bytes) < 0 && errno != ENOENT))
 		return -1;
 	return 0;
 }
@@ -481,12 +499,12 @@ static int set_bounds(const struct cgroups *pool, struct cgroup *g,
 	if (bytes < CGROUP_MEMORY_MIN)
 		bytes = CGROUP_MEMORY_MIN;
 	if (memory && g->memory_bytes != bytes) {
-		if (set_memory(pool, memory->base, g, bytes) < 0)
+		if (set_memory(pool, memory->lock, g, bytes) < 0)
 			return err_sys(err, errno, "memory of a control group");
 		g->memory_bytes = bytes;
 	}
 	if (pids && g->processes != want->processes) {
-		if (write_number(pids->base, g->name, "pids.max",
+		if (write_number(pids->lock, g->path, "pids.max",
 				 want->processes) < 0)
 			return err_sys(err, errno,
 				       "processes of a control group");
@@ -507,7 +525,7 @@ static bool is_reusable(const struct cgroups *pool, const struct cgroup *g)
 
 	if (!g->was_used || !memory)
 		return true;
-	read_file(memory->base, g->name, file, text);
+	read_file(memory->lock, g->path, file, text);
 	return str_uint64(str_trim(str_of(text)), &left) && left <= LEFT_MAX &&
 	       left <= g->memory_bytes / 4;
 }
@@ -540,11 +558,9 @@ int cgroups_take(struct cgroups *pool, const struct cgroup_want *want,
 		*ret = g;
 		return 0;
 	}
-	g = mem_zalloc(sizeof(*g));
-	snprintf(g->name, sizeof(g->name), "%.64s-%u", pool->name,
-		 ++pool->made);
+	g = new_group(pool->is_unified, "%.64s-%u", pool->name, ++pool->made);
 	for (size_t i = 0; r == 0 && i < pool->n_trees; i++)
-		if (pool->fs->make(pool->tree[i].base, g->name) < 0)
+		if (pool->fs->make(pool->tree[i].lock, g->path) < 0)
 			r = err_sys(err, errno, "control group %s", g->name);
 	if (r < 0 || set_bounds(pool, g, want, err) < 0) {
 		free_group(pool, g);
@@ -557,24 +573,17 @@ int cgroups_take(struct cgroups *pool, const struct cgroup_want *want,
 int cgroup_open_doors(const struct cgroups *pool, const struct cgroup *g,
 		      int ret_fd[CGROUP_TREES], struct err *err)
 {
-	size_t n = pool->is_unified ? CGROUP_TREES : pool->n_trees;
+	const char *const files[CGROUP_TREES] = {"", "cgroup.procs"};
 
 	for (size_t i = 0; i < CGROUP_TREES; i++)
-		ret_fd[i] = -1;
-	for (size_t i = 0; i < n; i++) {
-		int base = pool->tree[pool->is_unified ? 0 : i].base;
-		/* `tasks`, not `cgroup.procs`: a process of one thread moves
-		   itself without stopping every other fork of the machine */
-		const char *file = !pool->is_unified ? "tasks"
-				   : i		     ? "cgroup.procs"
-						     : "";
-
 		ret_fd[i] =
-			open_file(base, g->name, file,
-				  *file ? O_WRONLY : O_RDONLY | O_DIRECTORY);
+			i < pool->n_trees && *g->door ? pool->tree[i].lock : -1;
+	for (size_t i = 0; pool->is_unified && i < CGROUP_TREES; i++) {
+		ret_fd[i] = open_file(pool->tree[0].lock, g->path, files[i],
+				      i ? O_WRONLY : O_RDONLY | O_DIRECTORY);
 		if (ret_fd[i] < 0)
 			return err_sys(err, errno, "control group %s/%s",
-				       g->name, file);
+				       g->name, files[i]);
 	}
 	return 0;
 }
@@ -596,11 +605,11 @@ void cgroup_read_events(const struct cgroups *pool, struct cgroup *g,
 
 	if (memory)
 		now.oom_kills = cgroup_find_count(
-			read_file(memory->base, g->name, file, text),
+			read_file(memory->lock, g->path, file, text),
 			"oom_kill");
 	if (pids)
 		now.forks_refused = cgroup_find_count(
-			read_file(pids->base, g->name, "pids.events", text),
+			read_file(pids->lock, g->path, "pids.events", text),
 			"max");
 	ret->oom_kills = rise_of(now.oom_kills, g->before.oom_kills);
 	ret->forks_refused =
@@ -613,7 +622,8 @@ static bool is_empty(const struct cgroups *pool, const struct cgroup *g)
 {
 	char text[FILE_BYTES];
 
-	return !read_file(pool->tree[0].base, g->name, "cgroup.procs", text).n;
+	return g->is_empty ||
+	       !read_file(pool->tree[0].lock, g->path, "cgroup.procs", text).n;
 }
 
 void cgroups_give(struct cgroups *pool, struct cgroup *g)
@@ -622,11 +632,12 @@ void cgroups_give(struct cgroups *pool, struct cgroup *g)
 		return;
 	g->was_used = true;
 	if (pool->n_idle < IDLE_MAX && is_empty(pool, g)) {
+		g->is_empty = false;
 		keep_idle(pool, g);
 		return;
 	}
 	for (size_t i = 0; g->is_first && i < pool->n_trees; i++)
-		end_group(pool->tree[i].base, g->name);
+		end_group(pool->tree[i].lock, g->path);
 	free_group(pool, g);
 }
 
@@ -646,6 +657,9 @@ static const struct cgroup_fs kernel_fs = {kernel_make, kernel_remove};
 
 static void close_all(struct cgroups *pool)
 {
+	char path[CGROUP_PATH_BYTES];
+
+	snprintf(path, sizeof(path), "../%s", pool->name);
 	while (pool->idle) {
 		struct cgroup *g = pool->idle;
 
@@ -653,9 +667,8 @@ static void close_all(struct cgroups *pool)
 		free_group(pool, g);
 	}
 	for (size_t i = 0; i < pool->n_trees; i++) {
-		remove_group(pool->fs, pool->tree[i].base, pool->name);
+		remove_group(pool->fs, pool->tree[i].lock, path);
 		fd_closep(&pool->tree[i].lock);
-		fd_closep(&pool->tree[i].base);
 	}
 	pool->n_trees = pool->n_idle = 0;
 	pool->has[CGROUP_MEMORY] = pool->has[CGROUP_PIDS] = false;
@@ -668,11 +681,10 @@ static void close_all(struct cgroups *pool)
 static void try_first(struct cgroups *pool)
 {
 	const struct cgroup_want want = {UINT64_C(2) << 30, 256};
-	struct cgroup *g = mem_zalloc(sizeof(*g));
+	struct cgroup *g = new_group(pool->is_unified, "%s", pool->name);
 	struct err err = ERR_INIT;
 
 	g->is_first = true;
-	snprintf(g->name, sizeof(g->name), "%s", pool->name);
 	keep_idle(pool, g);
 	if (set_bounds(pool, g, &want, &err) < 0) {
 		note_why(pool, pool->name, err.msg);

@@ -11,8 +11,7 @@
  *
  *	cgroups_open(&pool, &places);               what can be had: pool.has
  *	cgroups_take(&pool, &want, &group, err);
- *	cgroup_open_doors(&pool, group, fd, err);        for the child; close
- * them
+ *	cgroup_open_doors(&pool, group, fd, err);        for the child
  *	...                                         the tree has ended
  *	cgroup_read_events(&pool, group, &events);
  *	cgroups_give(&pool, group);
@@ -37,8 +36,10 @@
 #include "gate/cgroup/cgroup_find.h"
 #include "core/base/str.h"
 
-/* Name of a group's folder, with the NUL. */
+/* Name of a group's folder, with the NUL; its path from a folder beside it. */
 #define CGROUP_NAME_BYTES 80
+#define CGROUP_PATH_BYTES (CGROUP_NAME_BYTES + 3)
+#define CGROUP_DOOR_BYTES (CGROUP_PATH_BYTES + 6)
 
 /* How folders are made and removed; tests put another one in its place. */
 struct cgroup_fs {
@@ -68,14 +69,17 @@ struct cgroup {
 	struct cgroup *next;
 	bool is_first; /* holds the lock: never removed */
 	bool was_used; /* by a tree that has ended */
-	char name[CGROUP_NAME_BYTES];
+	bool is_empty; /* as its user knows; else cgroups_give() looks */
+	char path[CGROUP_PATH_BYTES]; /* seen from our first one: ../NAME */
+	const char *name;	      /* in .path */
+	/* Of version 1: what a child opens beside our first one; else "" */
+	char door[CGROUP_DOOR_BYTES];
 	uint64_t memory_bytes, processes; /* as they are set; 0 = not yet */
 	struct cgroup_events before;	  /* of earlier trees */
 };
 
 struct cgroup_tree {
-	int base; /* the folder that we may make some in */
-	int lock; /* our first one there */
+	int lock; /* our first one there; the others are beside it */
 	bool has[N_CGROUP_CONTROLLERS];
 };
 
@@ -120,10 +124,11 @@ int cgroups_take(struct cgroups *pool, const struct cgroup_want *want,
 void cgroups_give(struct cgroups *pool, struct cgroup *group);
 
 /*
- * Descriptors through which a child goes into the group; the caller's, -1
- * where there are fewer, also after an error. Version 1: "0" is written to
- * each. Version 2: the first one is for CLONE_INTO_CGROUP, and where that
- * cannot be had "0" is written to the second.
+ * Descriptors through which a child goes into the group; -1 where there are
+ * fewer, also after an error. Version 1: the pool's; the child opens
+ * group->door at each and writes "0" to it. Version 2: the caller's; the first
+ * one is for CLONE_INTO_CGROUP, and where that cannot be had "0" is written to
+ * the second.
  */
 int cgroup_open_doors(const struct cgroups *pool, const struct cgroup *group,
 		      int ret_fd[CGROUP_TREES], struct err *err) MUST_USE;

@@ -372,11 +372,19 @@ long setup_run(const struct setup_list *list, int *slots, int map_fd,
  */
 static void enter_group(struct launch *l)
 {
-	for (int i = FD_GROUP; i <= FD_GROUP_LAST; i++)
-		if (l->fd[i] >= 0 && !l->is_grouped &&
-		    !(l->has_group_folder && i == FD_GROUP))
-			child_must(l, STAGE_GROUP,
-				   sys_call(SYS_write, CHILD_FD(i), "0", 1));
+	for (int i = FD_GROUP; i <= FD_GROUP_LAST; i++) {
+		long fd = CHILD_FD(i);
+
+		if (l->fd[i] < 0 || l->is_grouped ||
+		    (l->has_group_folder && i == FD_GROUP))
+			continue;
+		/* exec closes it */
+		if (l->group_door)
+			fd = sys_call(SYS_openat, fd, l->group_door,
+				      O_WRONLY | O_CLOEXEC);
+		child_must(l, STAGE_GROUP, fd);
+		child_must(l, STAGE_GROUP, sys_call(SYS_write, fd, "0", 1));
+	}
 	/* extra; needs a privilege that no group does */
 	if (l->fd[FD_GROUP] >= 0)
 		sys_call(SYS_unshare, CLONE_NEWCGROUP);

@@ -51,7 +51,8 @@ enum child_fd {
 	FD_EXEC,    /* the judged file */
 	FD_RULESET, /* of Landlock, or -1 */
 	FD_BASE,    /* a message with the files of the base: launch.base */
-	FD_GROUP,   /* doors of the control group, see cgroup_open_doors() */
+	FD_GROUP,   /* doors of the control group, see cgroup_open_doors(), or
+		       where launch.group_door is */
 	FD_GROUP_LAST = FD_GROUP + CGROUP_TREES - 1,
 	FD_MAPS, /* the first user namespace of id-mapped mounts */
 	N_FDS = FD_MAPS + SETUP_IDMAPS,
@@ -133,6 +134,7 @@ struct launch {
 	/* A socket that tells of the sockets in the own network is sent behind
 	   them: sock_diag(7) */
 	bool asks_sockets;
+	const char *group_door; /* to be opened at FD_GROUP; or NULL */
 	/* The first door is a folder to clone the program into; else it writes
 	   itself into all of them. */
 	bool has_group_folder;

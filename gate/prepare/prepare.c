@@ -649,11 +649,12 @@ static int prepare_group(struct prepared *p, UNUSED struct err *err)
 	    cgroup_open_doors(pool, p->group, &p->launch.fd[FD_GROUP], &why) ==
 		    0) {
 		p->launch.has_group_folder = pool->is_unified;
+		if (!pool->is_unified)
+			p->launch.group_door = p->group->door;
 		return 0;
 	}
 	/* the facts then say that there is none */
-	for (int i = FD_GROUP; i <= FD_GROUP_LAST; i++)
-		fd_closep(&p->launch.fd[i]);
+	prepared_close_doors(p);
 	cgroups_give(pool, p->group);
 	p->group = NULL;
 	p->group_has[CGROUP_MEMORY] = p->group_has[CGROUP_PIDS] = false;

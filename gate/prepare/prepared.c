@@ -46,6 +46,13 @@ bool prepared_writes(struct prepared *p, const char *path, const char *beside,
 		covers(p, &p->gate->config.written, path, beside));
 }
 
+void prepared_close_doors(struct prepared *p)
+{
+	/* descriptors that the child opens are of the pool */
+	for (int i = FD_GROUP; !p->launch.group_door && i <= FD_GROUP_LAST; i++)
+		fd_closep(&p->launch.fd[i]);
+}
+
 void prepared_release(struct prepared *p)
 {
 	resolved_release(&p->program);
@@ -56,8 +63,7 @@ void prepared_release(struct prepared *p)
 	grants_release(&p->grants);
 	landlock_rules_release(&p->rules);
 	fd_closep(&p->launch.fd[FD_RULESET]);
-	for (int i = FD_GROUP; i <= FD_GROUP_LAST; i++)
-		fd_closep(&p->launch.fd[i]);
+	prepared_close_doors(p);
 	cgroups_give(&p->gate->cgroups, p->group);
 	if (p->private_dir)
 		private_remove(p->private_dir);

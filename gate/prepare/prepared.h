@@ -121,6 +121,8 @@ enum writers { BY_ITSELF, BY_ANY_PROGRAM };
 bool prepared_writes(struct prepared *p, const char *path, const char *beside,
 		     enum writers who) MUST_USE;
 
+/* Close the doors of its control group. */
+void prepared_close_doors(struct prepared *p);
 /* Give everything back that was not moved into a child. */
 void prepared_release(struct prepared *p);
 

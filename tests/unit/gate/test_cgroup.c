@@ -399,8 +399,9 @@ TEST_IN(temp_dir, version_1, two_folders, are_used)
 	put(group, "memory.oom_control", "under_oom 0\noom_kill 1\n");
 	assert_int_equal(cgroup_open_doors(&pool, g, door, &err), 0);
 	for (size_t i = 0; i < CGROUP_TREES; i++) {
-		assert_int_equal(write(door[i], "0", 1), 1);
-		fd_closep(&door[i]);
+		AUTO(fd_closep) int fd = openat(door[i], g->door, O_WRONLY);
+
+		assert_int_equal(write(fd, "0", 1), 1);
 	}
 	is(group, "tasks", "0");
 	group = at(pids, g->name);
