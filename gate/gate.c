@@ -1273,7 +1273,7 @@ int gate_open_page(struct gate *gate, const char *program, const char *url,
 	if (gate_explain(gate, &request, &arena, &found, err) < 0)
 		return err_wrap(err, "the browser");
 	r = process_execute(found.program, argv, (const char *const *)environ,
-			    NULL, 0, &browser);
+			    NULL, 0, 3, &browser);
 	if (r)
 		return err_sys(err, r, "the browser %s", program);
 	fd_closep(&browser.pidfd);

@@ -1,7 +1,6 @@
 #include "core/base/kernel.h"
 
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -69,9 +68,9 @@ int kernel_capset(const struct __user_cap_data_struct caps[2])
 	return (int)syscall(SYS_capset, &header, caps);
 }
 
-void kernel_futex_wake(const uint32_t *word)
+void kernel_clear_at_death(int *word)
 {
-	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+	syscall(SYS_set_tid_address, word);
 }
 
 int kernel_seccomp(unsigned operation, unsigned flags, void *args)

@@ -85,8 +85,9 @@ int kernel_waitid(int pidfd, siginfo_t *ret, int options,
 int kernel_capget(struct __user_cap_data_struct ret[2]) MUST_USE;
 int kernel_capset(const struct __user_cap_data_struct caps[2]) MUST_USE;
 
-/* Wake who waits for the word to change, in whatever process. */
-void kernel_futex_wake(const uint32_t *word);
+/* Have the kernel write 0 there when this thread ends, however it does, while
+   another process shares the memory; before the signals of its death. */
+void kernel_clear_at_death(int *word);
 
 int kernel_seccomp(unsigned operation, unsigned flags, void *args);
 

@@ -11,7 +11,6 @@
 #include <limits.h>
 #include <linux/capability.h>
 #include <linux/close_range.h>
-#include <linux/futex.h>
 #include <linux/prctl.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -19,7 +18,6 @@
 #include <linux/securebits.h>
 #include <net/if.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -481,16 +479,28 @@ static void install_filter(struct launch *l)
 		r = -1;
 	}
 	report_exec(l, (int)r);
+	/* a watched exec waits for the gate; the gate's copy alone must keep
+	   the listener, which ends with the runner then */
+	if (r >= 0 && !l->exec_cookie)
+		sys_call(SYS_close, r);
 }
 
-/* As a rule the gate was faster, and nothing is asked. */
+/*
+ * As a rule the gate was faster, and nothing is asked. Else it sends a byte;
+ * the socket ends with the runner, so a killed one is not waited for.
+ */
 static void wait_for_leave(struct launch *l)
 {
-	uint32_t leave;
+	uint32_t leave = LEAVE_WAIT;
+	char byte;
 
-	while (!(leave = __atomic_load_n(&l->leave, __ATOMIC_ACQUIRE)))
-		sys_call(SYS_futex, &l->leave, FUTEX_WAIT, LEAVE_WAIT, NULL,
-			 NULL, 0);
+	if (__atomic_compare_exchange_n(&l->leave, &leave, LEAVE_ASLEEP, false,
+					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		long r = sys_call(SYS_read, CHILD_FD(FD_SOCK), &byte, 1);
+
+		child_must(l, STAGE_PARENT, r ? r : -ESRCH);
+		leave = __atomic_load_n(&l->leave, __ATOMIC_ACQUIRE);
+	}
 	if (leave == LEAVE_END)
 		child_fail(l, STAGE_REPORT, -ECANCELED);
 }
@@ -583,29 +593,39 @@ int child_main(void *arg)
 
 /* ---- into the namespaces ---- */
 
-/* The runner may have ended before the signal of its death was asked for. */
-static long check_runner(int sock)
+/*
+ * Ask for a signal at the death of the runner, which may be dead by now. The
+ * kernel clears the word first and sends the signals later, so one of both is
+ * seen. Nothing else would tell: siblings hold copies of the runner's
+ * descriptors for a moment, and in a pid namespace every parent is 0.
+ */
+static long end_with_runner(const struct launch *l)
 {
-	struct pollfd p = {.fd = sock};
-	struct timespec now = {0};
-	long r = sys_call(SYS_ppoll, &p, 1, &now, NULL, 0);
+	long r = sys_call(SYS_prctl, PR_SET_PDEATHSIG,
+			  l->own_pids ? SIGKILL : CHILD_SIGNAL_END, 0, 0, 0);
 
-	if (r > 0 && p.revents & (POLLHUP | POLLERR))
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (r >= 0 && !__atomic_load_n(l->runner, __ATOMIC_ACQUIRE))
 		return -ESRCH;
-	return r < 0 ? r : 0;
+	return r;
 }
 
 /* Descriptors at our numbers move out of the way first, then all into place. */
 static void move_descriptors(struct launch *l, int fd[N_FDS])
 {
+	int n = 0; /* up to the last one that is needed */
+
 	for (int i = 0; i < N_FDS; i++) {
-		if (fd[i] < 0 || fd[i] >= CHILD_FD(N_FDS))
+		if (fd[i] < 0)
+			continue;
+		n = i + 1;
+		if (fd[i] >= CHILD_FD(N_FDS))
 			continue;
 		fd[i] = (int)sys_call(SYS_fcntl, fd[i], F_DUPFD_CLOEXEC,
 				      CHILD_FD(N_FDS));
 		child_must(l, STAGE_CLOSE, fd[i]);
 	}
-	for (int i = 0; i < N_FDS; i++)
+	for (int i = 0; i < n; i++)
 		if (fd[i] < 0)
 			sys_call(SYS_close, CHILD_FD(i));
 		else
@@ -613,7 +633,7 @@ static void move_descriptors(struct launch *l, int fd[N_FDS])
 				   sys_call(SYS_dup3, fd[i], CHILD_FD(i),
 					    O_CLOEXEC));
 	child_must(l, STAGE_CLOSE,
-		   sys_call(KERNEL_CLOSE_RANGE, CHILD_FD(N_FDS), ~0U, 0));
+		   sys_call(KERNEL_CLOSE_RANGE, CHILD_FD(n), ~0U, 0));
 }
 
 /* First of all, before anything else changes a descriptor: it would be the
@@ -643,10 +663,7 @@ static void leave_table(struct launch *l, int ret_fd[N_FDS])
 
 static void join_namespaces(struct launch *l, int fd[N_FDS])
 {
-	int death = l->own_pids ? SIGKILL : CHILD_SIGNAL_END;
-
-	child_must(l, STAGE_SESSION,
-		   sys_call(SYS_prctl, PR_SET_PDEATHSIG, death, 0, 0, 0));
+	child_must(l, STAGE_PARENT, end_with_runner(l));
 	if (!l->own_pids)
 		child_must(l, STAGE_SESSION,
 			   sys_call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0,
@@ -656,7 +673,6 @@ static void join_namespaces(struct launch *l, int fd[N_FDS])
 	/* ignored, it would have the kernel reap our children */
 	child_must(l, STAGE_SESSION, child_default_signal(SIGCHLD));
 	move_descriptors(l, fd);
-	child_must(l, STAGE_PARENT, check_runner(CHILD_FD(FD_SOCK)));
 	if (!l->uid_map)
 		return;
 	child_must(l, STAGE_IDMAP,
@@ -787,6 +803,8 @@ static void open_program(struct launch *l)
 /* Processes of the host that a sweep looks at in one round. */
 #define SWEEP_ROWS 16384
 #define SWEEP_BYTES 32768
+/* Time from one round to the next at most. */
+#define ROUND_NS 50000000
 
 struct sweep_row {
 	int pid, parent;
@@ -901,10 +919,13 @@ static bool reap_all(void)
 /*
  * Stop first, so that nothing can fork away while it is being ended; then
  * kill. A missed process becomes our child once its parent has ended, so the
- * rounds go on until wait says that there is none.
+ * rounds go on until wait says that there is none; the next one does not wait
+ * for the end of what was missed.
  */
 static void sweep_tree(struct sweep *s)
 {
+	const struct timespec most = {.tv_nsec = ROUND_NS};
+	const uint64_t child = UINT64_C(1) << (SIGCHLD - 1);
 	int self = (int)sys_call(SYS_getpid, 0);
 
 	while (!reap_all()) {
@@ -913,12 +934,14 @@ static void sweep_tree(struct sweep *s)
 		while ((found = signal_tree(s, self, SIGSTOP)) > before)
 			before = found;
 		signal_tree(s, self, SIGKILL);
-		sys_call(SYS_wait4, -1, NULL, 0, NULL);
+		sys_call(SYS_rt_sigtimedwait, &child, NULL, &most,
+			 sizeof(child));
 	}
 }
 
-/* program  leader of the process group that most of the tree is in */
-static void end_tree(struct child_state *state, int program)
+/* program  leader of the process group that most of the tree is in
+   returns  false: some of it may be left */
+static bool end_tree(struct child_state *state, int program)
 {
 	long map;
 
@@ -927,14 +950,15 @@ static void end_tree(struct child_state *state, int program)
 	if (!state->has_status)
 		sys_call(SYS_wait4, program, NULL, 0, NULL);
 	if (reap_all())
-		return;
+		return true;
 	map = sys_call(SYS_mmap, NULL, sizeof(struct sweep),
 		       PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (map < 0 && map > -4096)
-		return;
+		return false;
 	sweep_tree((struct sweep *)map);
 	sys_call(SYS_munmap, map, sizeof(struct sweep));
+	return true;
 }
 
 /* ---- the life of the owner ---- */
@@ -942,10 +966,10 @@ static void end_tree(struct child_state *state, int program)
 static NORETURN void end_owner(struct child_state *state, bool own_pids,
 			       int program)
 {
-	if (!own_pids)
-		end_tree(state, program);
+	bool is_over = own_pids || end_tree(state, program);
+
 	for (;;)
-		sys_call(SYS_exit_group, 0);
+		sys_call(SYS_exit_group, is_over ? 0 : 1);
 }
 
 static uint64_t micros(const struct timeval *t)
@@ -1005,7 +1029,7 @@ static NORETURN void own_tree(struct child_state *state, bool own_pids,
  * Stay in the folder whose files are counted at the end, and see files as the
  * program does: without capabilities root may not look into its folders.
  */
-static void enter_counted(struct launch *l)
+static void enter_counted(struct launch *l, int program)
 {
 	if (l->left)
 		sys_call(SYS_chdir, l->counted);
@@ -1014,11 +1038,10 @@ static void enter_counted(struct launch *l)
 	sys_call(SYS_setfsgid, l->gid);
 	sys_call(SYS_setfsuid, l->uid);
 	/* both are lost with a change of identity */
-	sys_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (l->keep_dumpable)
 		sys_call(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
-	if (check_runner(CHILD_FD(FD_SOCK)) < 0)
-		sys_call(SYS_exit_group, 0);
+	if (end_with_runner(l) == -ESRCH)
+		end_owner(l->state, l->own_pids, program);
 }
 
 /* Keep one capability: to signal a program that may be another user. */
@@ -1098,7 +1121,7 @@ int init_main(void *arg)
 		child_fail(l, l->stage, -l->sys);
 	__atomic_store_n(&l->started, 1, __ATOMIC_RELEASE);
 	if (counts || state->left.n_named)
-		enter_counted(l);
+		enter_counted(l, (int)program);
 	/* From here on the launch is not ours: closing the socket tells the
 	   gate, which may free it. */
 	drop_everything();

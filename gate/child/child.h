@@ -82,8 +82,9 @@ struct child_signals {
 /* Does init count what the program leaves in a private folder? */
 enum launch_left { LEFT_IGNORED, LEFT_IN_FOLDER, LEFT_IN_HOME };
 
-/* Word of the gate to a program that is ready to be executed. */
-enum launch_leave { LEAVE_WAIT, LEAVE_GO, LEAVE_END };
+/* Word of the gate to a program that is ready to be executed; one that sleeps
+   until then has said so, and is woken by a byte on FD_SOCK. */
+enum launch_leave { LEAVE_WAIT, LEAVE_ASLEEP, LEAVE_GO, LEAVE_END };
 
 /* A path that is opened in the child's own view for a Landlock rule. */
 struct late_rule {
@@ -108,6 +109,7 @@ struct child_socket {
 struct launch {
 	/* for init */
 	struct child_state *state;
+	const int *runner;  /* 0: it is dead; set by launch_begin() */
 	bool own_pids;	    /* pid 1 of a pid namespace */
 	bool is_trial;	    /* make the view, start nothing */
 	bool keep_dumpable; /* leak checkers must look into the runner */
@@ -177,7 +179,7 @@ struct launch {
 	const char *const *argv;
 	const char *const *envp;
 
-	uint32_t leave; /* enum launch_leave; a futex */
+	uint32_t leave; /* enum launch_leave */
 
 	/* results */
 	int exec_fd; /* file that init has chosen to be executed */

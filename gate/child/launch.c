@@ -155,6 +155,8 @@ static void receive_messages(int sock, bool asks_sockets, struct launched *d)
 			d->program = got.sender;
 			if (got.n == 1 && d->listener < 0)
 				d->listener = got.fd[0];
+			/* the last one */
+			return;
 		}
 	}
 }
@@ -268,28 +270,28 @@ static int explain_clone(uint64_t flags, struct err *err)
 }
 
 /* Do what must be done before the program runs; then give it leave. */
-static int give_leave(struct launch *l, struct err *err)
+static int give_leave(struct launch *l, int sock, struct err *err)
 {
 	int r;
 
 	if (!l->before_exec)
 		return 0;
 	r = l->before_exec(l->before_exec_arg, err);
-	__atomic_store_n(&l->leave, r < 0 ? LEAVE_END : LEAVE_GO,
-			 __ATOMIC_RELEASE);
-	kernel_futex_wake(&l->leave);
+	if (__atomic_exchange_n(&l->leave, r < 0 ? LEAVE_END : LEAVE_GO,
+				__ATOMIC_ACQ_REL) == LEAVE_ASLEEP)
+		(void)!pass_send(sock, 0, NULL, 0, MSG_NOSIGNAL | MSG_DONTWAIT);
 	return r;
 }
 
 /* Work while the child does, which is not late when others were. */
-static int work_beside(struct launch *l, struct err *err)
+static int work_beside(struct launch *l, int sock, struct err *err)
 {
 	struct clock *clock = clock_system();
 	uint64_t begin = clock->now_ns(clock);
 	int r = l->beside ? l->beside(l->beside_arg, err) : 0;
 
 	if (r == 0)
-		r = give_leave(l, err);
+		r = give_leave(l, sock, err);
 	if (l->until_ns < UINT64_MAX / 2)
 		l->until_ns += clock->now_ns(clock) - begin;
 	return r;
@@ -335,7 +337,7 @@ static int begin(struct launching *g, uint64_t clone_flags, struct err *err)
 	g->is_late = table_wait(l, &g->table, &g->run.init) < 0;
 	if (g->is_late)
 		return is_late(err);
-	g->is_late = work_beside(l, err) < 0;
+	g->is_late = work_beside(l, g->sock, err) < 0;
 	return g->is_late ? -1 : 0;
 }
 
@@ -357,6 +359,7 @@ int launch_begin(struct launch *l, uint64_t clone_flags, struct launching *ret,
 	l->keep_dumpable = true;
 #endif
 	l->stage = STAGE_NONE;
+	l->runner = process_word_of_life();
 	l->signals = &signals;
 	l->setup_step = -1;
 	l->started = 0;

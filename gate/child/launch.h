@@ -40,7 +40,7 @@ struct launching {
 	struct launched run;
 	int sock; /* hung up when the start is over; owned */
 	struct table table;
-	bool is_late; /* its end cannot be waited for */
+	bool is_late; /* the end cannot be waited for */
 };
 
 /*

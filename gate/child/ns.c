@@ -298,12 +298,15 @@ const char *ns_swap_map(uint32_t a, uint32_t b, struct arena *arena)
 	return arena_strdup(arena, buf_cstr(&map));
 }
 
-/* Wait to be killed; where that fails, end by itself. */
-static int helper_main(UNUSED void *arg)
+/* Wait to be killed, by the end of the runner, too; where that fails, end. */
+static int helper_main(void *runner)
 {
 	struct timespec left = {.tv_sec = HELPER_S};
 
-	while (sys_call(SYS_ppoll, NULL, 0, &left, NULL, 0) < 0)
+	sys_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	while (__atomic_load_n((const int *)runner, __ATOMIC_ACQUIRE) &&
+	       sys_call(SYS_ppoll, NULL, 0, &left, NULL, 0) < 0)
 		;
 	return 0;
 }
@@ -322,7 +325,9 @@ int ns_swap_ids(uid_t uid, uid_t to_uid, gid_t gid, gid_t to_gid, int *ret_fd,
 	const char *path;
 	int r = 0;
 
-	if (process_share(helper_main, NULL, CLONE_NEWUSER, &helper) < 0)
+	if (process_share(helper_main,
+			  (void *)(uintptr_t)process_word_of_life(),
+			  CLONE_NEWUSER, &helper) < 0)
 		return err_sys(err, errno, "user namespace for id maps");
 	for (size_t i = 0; i < ARRAY_LEN(maps) && r == 0; i++) {
 		AUTO(fd_closep) int fd = -1;

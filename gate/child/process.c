@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -65,6 +66,17 @@ void process_give_exec_stack(void *top)
 	give_stack((char *)top - STACK_BYTES);
 }
 
+const int *process_word_of_life(void)
+{
+	static int word;
+
+	if (!word) {
+		word = 1;
+		kernel_clear_at_death(&word);
+	}
+	return &word;
+}
+
 /* Close and give back what belongs to a process that is reaped, or never was.
  */
 static void release_process(struct process *p)
@@ -105,13 +117,16 @@ int process_fork(void (*entry)(const void *), const void *arg,
 		 struct process *ret)
 {
 	struct process p = PROCESS_NONE;
+	pid_t parent = getpid();
 
 	p.pid = (pid_t)syscall(SYS_clone, CLONE_PIDFD, NULL, &p.pidfd, NULL,
 			       NULL);
 	if (p.pid < 0)
 		return -1;
 	if (p.pid == 0) {
-		entry(arg);
+		if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 &&
+		    getppid() == parent)
+			entry(arg);
 		_exit(0);
 	}
 	*ret = p;
@@ -128,7 +143,8 @@ int process_fork(void (*entry)(const void *), const void *arg,
  * other's places first; default signals, and a session of its own.
  */
 static int describe(posix_spawn_file_actions_t *files, posix_spawnattr_t *attr,
-		    const int *fd, int aside[PROCESS_FDS], size_t n_fds)
+		    const int *fd, int aside[PROCESS_FDS], size_t n_fds,
+		    int first)
 {
 	sigset_t none, all;
 	int r = 0;
@@ -147,16 +163,16 @@ static int describe(posix_spawn_file_actions_t *files, posix_spawnattr_t *attr,
 		aside[i] = fcntl(fd[i], F_DUPFD_CLOEXEC, ASIDE);
 		r = aside[i] < 0 ? errno
 				 : posix_spawn_file_actions_adddup2(
-					   files, aside[i], 3 + (int)i);
+					   files, aside[i], first + (int)i);
 	}
 	return r ? r
 		 : posix_spawn_file_actions_addclosefrom_np(files,
-							    3 + (int)n_fds);
+							    first + (int)n_fds);
 }
 
 int process_execute(const char *path, const char *const argv[],
 		    const char *const envp[], const int *fd, size_t n_fds,
-		    struct process *ret)
+		    int first, struct process *ret)
 {
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
@@ -168,7 +184,7 @@ int process_execute(const char *path, const char *const argv[],
 		return r;
 	r = posix_spawn_file_actions_init(&files);
 	if (r == 0) {
-		r = describe(&files, &attr, fd, aside, n_fds);
+		r = describe(&files, &attr, fd, aside, n_fds, first);
 		if (r == 0)
 			r = posix_spawn(&p.pid, path, &files, &attr,
 					(char *const *)argv,

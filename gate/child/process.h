@@ -4,7 +4,7 @@
  *
  *	process_share()	   runs a C function in our memory: init, helpers
  *	process_fork()	   runs a C function in a copy of our memory
- *	process_execute()  runs a file: the proxy, the browser
+ *	process_execute()  runs a file: the proxy, the browser, crontab
  *
  *	struct process p = PROCESS_NONE;
  *	if (process_share(entry, arg, CLONE_NEWUSER, &p) < 0)
@@ -50,22 +50,28 @@ void process_give_exec_stack(void *top);
 int process_share(int (*entry)(void *), void *arg, uint64_t flags,
 		  struct process *ret) MUST_USE;
 
-/* Start a process like fork(2), without a signal at its end. 0, or -1 and
-   errno. */
+/* The word that is 0 when this process is dead, for those that share its
+   memory: the kernel clears it before it sends PR_SET_PDEATHSIG. */
+const int *process_word_of_life(void);
+
+/* Start a process like fork(2), without a signal at its end, that ends with
+   ours. 0, or -1 and errno. */
 int process_fork(void (*entry)(const void *), const void *arg,
 		 struct process *ret) MUST_USE;
 
 /*
  * Start a process that executes a file, unconfined, in a session of its own:
  * a signal of the terminal is the runner's to answer. Signals are as a program
- * expects them; 0 to 2 are /dev/null, 3 and up are `fd`; all others are closed.
+ * expects them; 0 to 2 are /dev/null, `first` and up are `fd`; all others are
+ * closed.
  *
  * fd       borrowed; at most PROCESS_FDS
+ * first    3; 0: `fd` are three, its input, output and errors
  * returns  0, or an errno
  */
 int process_execute(const char *path, const char *const argv[],
 		    const char *const envp[], const int *fd, size_t n_fds,
-		    struct process *ret) MUST_USE;
+		    int first, struct process *ret) MUST_USE;
 #define PROCESS_FDS 4
 
 /* Milliseconds until then, rounded up, for poll(2); 0: the time is over. */

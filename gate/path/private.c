@@ -150,8 +150,9 @@ static bool remove_empty(const char *dir)
 	AUTO(mem_freep) char *home = mem_printf("%s/home", dir);
 	AUTO(mem_freep) char *tmp = mem_printf("%s/tmp", dir);
 
-	return (rmdir(home) == 0 || errno == ENOENT) &&
-	       (rmdir(tmp) == 0 || errno == ENOENT) && rmdir(dir) == 0;
+	/* the home is gone where lost files were looked for */
+	return (rmdir(tmp) == 0 || errno == ENOENT) &&
+	       (rmdir(dir) == 0 || (rmdir(home) == 0 && rmdir(dir) == 0));
 }
 
 void private_remove(const char *dir)
@@ -176,13 +177,12 @@ void private_remove(const char *dir)
  * The lock is that of the folder itself, so that there is no moment at which
  * a killed owner leaves one that cannot be told from a living one's.
  */
-static int lock_folder(const char *path)
+static int lock_folder(const char *path, struct stat *ret)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK;
 	AUTO(fd_closep) int fd = fd_open(path, flags, 0);
-	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != user_self() ||
+	if (fd < 0 || fstat(fd, ret) < 0 || ret->st_uid != user_self() ||
 	    flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return -1;
 	return fd_steal(&fd);
@@ -210,7 +210,7 @@ static void remove_stale(const char *base, const char *prefix)
 
 		if (strncmp(e->d_name, prefix, strlen(prefix)) != 0)
 			continue;
-		lock = lock_folder(path);
+		lock = lock_folder(path, &st);
 		if (lock >= 0)
 			private_remove(path);
 	}
@@ -258,12 +258,14 @@ int private_open(struct private_dirs *p, struct err *err)
 	for (int tries = 0; tries < OPEN_TRIES; tries++) {
 		AUTO(mem_freep) char *path = make_folder();
 		AUTO(fd_closep) int lock = -1;
+		struct stat st, there;
 
 		if (!path)
 			break;
-		lock = lock_folder(path);
+		lock = lock_folder(path, &st);
 		/* a sweep of another run may have been faster */
-		if (lock < 0 || !fd_is_at(lock, AT_FDCWD, path))
+		if (lock < 0 || lstat(path, &there) < 0 ||
+		    !stat_is_same(&st, &there))
 			continue;
 		/* a child of another user passes through, and cannot list */
 		if (fchmod(lock, 0711) < 0) {

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/memfd.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -96,7 +95,7 @@ int proxy_start(const struct policy *policy, struct arena *arena,
 		p.sock = pair[0];
 		theirs[0] = pair[1];
 		r = process_execute("/proc/self/exe", argv, envp, theirs,
-				    ARRAY_LEN(theirs), &p.process);
+				    ARRAY_LEN(theirs), 3, &p.process);
 		if (r)
 			r = err_sys(err, r, "proxy: start");
 	}

@@ -14,7 +14,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/base/address.h"
 #include "core/base/attr.h"
 #include "core/base/buf.h"
 #include "core/base/str.h"

@@ -10,7 +10,6 @@
 #ifndef GATE_PROXY_PROXY_SHARE_H
 #define GATE_PROXY_PROXY_SHARE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "gate/policy/endpoint.h"

@@ -1,25 +1,7 @@
 #!/usr/bin/env bash
-# Bounds in the steps of a run, in private places, and what is left of runs
-# that are killed.
+# Bounds in the steps of a run, and in private places.
 . "${BASH_SOURCE%/*}/lib.sh"
 . "$TOP/tests/blackbox/gate.sh"
-
-# a shell as a step: NAME SCRIPT [LINES...]
-shell_step() {
-	local name=$1 text=$2
-
-	shift 2
-	cat <<-END
-		[[routines.r.steps]]
-		name = "$name"
-		type = "script"
-		command = "/bin/sh"
-		args = ["-c", '$text']
-		parallel = true
-	END
-	(($# == 0)) || printf '%s\n' "$@"
-	echo
-}
 
 # matins run, as the user under test
 run() {
@@ -90,80 +72,4 @@ private_places() {
 both_users in_a_run
 both_users with_view "private places" private_places
 
-# ---- runs that are killed ----
-
-# Programs of this copy are ours, its owners of trees and proxies too.
-ours() {
-	local exe
-
-	for exe in /proc/[0-9]*/exe; do
-		[[ $(readlink "$exe") != "$T/killed/"* ]] || echo "$exe"
-	done
-}
-
-none_of_ours() {
-	[[ -z $(ours) ]]
-}
-
-groups_of_killed() {
-	local pid
-
-	for pid in "${pids[@]}"; do
-		find /sys/fs/cgroup -maxdepth 8 -type d \
-			-name "matins-$pid-*" 2>/dev/null
-	done
-}
-
-folder_is_there() {
-	[[ -n $(find "$W/runtime" -mindepth 1 -name 'matins-*') ]]
-}
-
-kill_runs() {
-	local cmd=("$T/killed/matins") i
-	local mark=killed-$who-$$ nets=()
-
-	# private folders go there, where nobody else has any
-	mkdir -m 711 "$W/runtime"
-	export XDG_RUNTIME_DIR=$W/runtime
-	[[ $who == root ]] || as_user true
-	[[ $who == root || $(id -u) -ne 0 ]] ||
-		cmd=("${_setpriv[@]}" "$T/killed/matins")
-	has_view && nets=('sandbox = { net = ["api.example.com"] }')
-	{
-		shell_step one "sleep 60 & exec $PROBE sleep $mark" \
-			"sandbox = { exec = [\"$PROBE\", \"sleep\"] }"
-		shell_step two "sleep 60 & exec $PROBE sleep $mark" \
-			"sandbox = { isolate = \"off\", \
-exec = [\"$PROBE\", \"sleep\"] }"
-		shell_step three "while :; do :; done" "${nets[@]}"
-	} >r.toml
-	pids=() made=0
-	for ((i = 0; i < 20; i++)); do
-		"${cmd[@]}" run -q -c r.toml r >"$T/said" 2>&1 </dev/null &
-		pids+=($!)
-		# the first one is waited for, however slow the machine is
-		if ((i == 0)); then
-			wait_for 10 folder_is_there
-		else
-			sleep "0.0$((RANDOM % 10))$((RANDOM % 10))"
-		fi
-		kill -KILL $!
-		wait $! 2>/dev/null
-		made=$((made + $(find "$W/runtime" -maxdepth 1 -name 'matins-*' |
-			wc -l)))
-	done
-	ok "$who: 20 runs that were killed leave no process" \
-		wait_for 10 none_of_ours
-	nothing_left "$who: nor one of their programs" "$mark"
-	"${cmd[@]}" exec --isolate off -- true >"$T/said" 2>&1 </dev/null
-	is "$who: after the next start no group" "$(groups_of_killed)" ''
-	isnt "$who: where private folders were" "$made" 0
-	is "$who: none is left" "$(find "$W/runtime" -mindepth 1)" ''
-	unset XDG_RUNTIME_DIR
-}
-
-mkdir -p "$T/killed"
-cp "$BIN" "$T/killed/matins"
-chmod 755 "$T/killed" "$T/killed/matins"
-both_users kill_runs
 done_testing

@@ -63,6 +63,23 @@ expect() {
 	fi
 }
 
+# shell_step NAME SCRIPT [LINES...]: print a TOML step of the routine `r`, a shell
+shell_step() {
+	local name=$1 text=$2
+
+	shift 2
+	cat <<-END
+		[[routines.r.steps]]
+		name = "$name"
+		type = "script"
+		command = "/bin/sh"
+		args = ["-c", '$text']
+		parallel = true
+	END
+	(($# == 0)) || printf '%s\n' "$@"
+	echo
+}
+
 # Can this machine give the user under test namespaces?
 has_view() {
 	gate --isolate require -- true

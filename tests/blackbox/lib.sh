@@ -105,8 +105,22 @@ _finish() {
 }
 trap _finish EXIT
 
+# A misspelt assertion would pass in silence; bash calls this in a subshell.
+command_not_found_handle() {
+	echo "${BASH_SOURCE[1]##*/}: line ${BASH_LINENO[0]}: $1: command not found" >&2
+	case $1 in
+	*_is | *_like | *_unlike | *_has | *_lacks | *_ok)
+		echo "$1" >>"$T/.no-such-assertion"
+		;;
+	esac
+	return 127
+}
+
 # The last line of every test: prints the plan, ends with 1 when one failed.
 done_testing() {
+	if [[ -e $T/.no-such-assertion ]]; then
+		_fail "every assertion is one" "$(sort -u "$T/.no-such-assertion")"
+	fi
 	echo "1..$_n"
 	_done=1
 	exit $((_failed > 0))
@@ -513,6 +527,18 @@ peer_step() {
 		command = "$PEER"
 		args = ["$T/$transcript.peer"]
 	END
+	(($# == 0)) || printf '%s\n' "$@"
+	echo
+}
+
+# plain NAME COMMAND [LINES...]: a step of type script of the routine $routine
+# (r unless set)
+plain() {
+	local name=$1 command=$2
+
+	shift 2
+	printf '[[routines.%s.steps]]\nname = "%s"\ntype = "script"\ncommand = "%s"\n' \
+		"${routine:-r}" "$name" "$command"
 	(($# == 0)) || printf '%s\n' "$@"
 	echo
 }

@@ -158,7 +158,7 @@ TEST(execute, a_shell, finds_its_descriptors)
 	fd[0] = in[0];
 	fd[1] = out[1];
 	assert_int_equal(process_execute("/bin/sh", argv,
-					 (const char *const *)environ, fd, 2,
+					 (const char *const *)environ, fd, 2, 3,
 					 &p),
 			 0);
 	assert_true(process_has_ended(&p, in_ms(20000)));
@@ -180,7 +180,7 @@ TEST(execute, no_such_file, is_an_errno)
 
 	assert_int_equal(process_execute("/none/such", argv,
 					 (const char *const *)environ, NULL, 0,
-					 &p),
+					 3, &p),
 			 ENOENT);
 	assert_int_equal(p.pid, 0);
 }
