@@ -18,9 +18,17 @@ struct filling {
 /* May a server or a program have made it? */
 static bool is_data(const struct values *v, const struct ref_part *part)
 {
-	if (part->text.p || part->ref.root == REF_RUN)
+	switch (part->text.p ? REF_RUN : part->ref.root) {
+	case REF_RUN:
 		return false;
-	return part->ref.root != REF_INPUT || v->is_data;
+	case REF_INPUT:
+		return v->is_data;
+	case REF_ITEM:
+	case REF_INDEX:
+		return !v->owns_item;
+	default:
+		return true;
+	}
 }
 
 /* An input of the command line may be wanted as text. */

@@ -204,6 +204,7 @@ static void begin_slot(struct foreach *f, struct slot *slot, struct str element)
 	v.item = element;
 	v.read = &f->read;
 	v.index = slot->index;
+	v.owns_item = slot->plan.owns_items;
 	env_add_lines(&env, env_lines(&f->whole->env));
 	*s = (struct step_run){.env = env};
 	f->n_running++;

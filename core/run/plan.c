@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/scan.h"
+#include "core/base/text.h"
 #include "core/config/references.h"
 #include "core/run/plugin.h"
 
@@ -120,15 +121,52 @@ void plan_cwd(struct gate_request *request, const char *cwd,
 	request->cwd_required = cwd != NULL;
 }
 
-/* A string for execve(2). */
-static int make_argument(struct str text, struct arena *arena, const char **ret,
-			 struct err *err)
+/* Copy a text as one argument of a program. */
+static int make_argument(const struct step *step, struct str text,
+			 struct arena *arena, const char **ret, struct err *err)
 {
 	if (text.n && memchr(text.p, '\0', text.n))
 		return err_set(err, ERR_UNKNOWN,
-			       "a value with a NUL cannot be an argument");
+			       "step %s: a value with a NUL cannot be an "
+			       "argument",
+			       step->name);
 	*ret = arena_strndup(arena, text.p, text.n);
 	return 0;
+}
+
+/* Options whose value is the next word, also where that is "--". */
+static bool takes_next(const char *program, const char *option)
+{
+	static const struct {
+		const char *names, *letters, *words;
+	} rows[] = {
+		{"grep egrep fgrep", "ABCDdefm",
+		 "--regexp --file --max-count --context --after-context "
+		 "--before-context --binary-files --directories --devices"},
+		{"rg", "ABCEMTdefgjmrt", "--regexp --file --glob --replace"},
+		{"curl", "ACDEFHKPQTUXYbcdehmortuwxyz",
+		 "--config --output --data --header --user --upload-file "
+		 "--request --url --form --max-time"},
+		{"wget", "ABDIORPQTUXaeiltw", "--output-document"},
+		{"git", "CcmFSGnUL", "--git-dir --work-tree --exec-path"},
+		{"rsync", "BMTef@", "--rsh --rsync-path --filter --exclude"},
+		{"ssh scp sftp", "BDEFIJLOPQRSWbceilmopw", ""},
+		{"sort", "STkot", "--key --output --field-separator"},
+		{"head tail", "cns", "--lines --bytes"},
+		{"cut", "bcdf", "--fields --delimiter --characters"},
+		{"jq", "Lf", "--from-file --indent"},
+	};
+	const char *slash = strrchr(program, '/');
+	struct str name = str_of(slash ? slash + 1 : program);
+	size_t i = 0;
+
+	while (i < ARRAY_LEN(rows) && !str_has_word(rows[i].names, name))
+		i++;
+	if (i == ARRAY_LEN(rows) || option[0] != '-' || !option[1])
+		return false;
+	return option[1] == '-' ? str_has_word(rows[i].words, str_of(option))
+				: strchr(rows[i].letters,
+					 option[strlen(option) - 1]) != NULL;
 }
 
 /* Would a value of another program be read as an option? */
@@ -140,7 +178,8 @@ static bool is_injected(const struct plan_step *p, size_t nth)
 	    strcmp(p->step->args_from_data, "allow") == 0)
 		return false;
 	for (size_t i = 1; i < nth; i++)
-		if (strcmp(argv[i], "--") == 0)
+		if (strcmp(argv[i], "--") == 0 &&
+		    (i == 1 || !takes_next(p->request.program, argv[i - 1])))
 			return false;
 	return true;
 }
@@ -186,7 +225,8 @@ static int fill_argv(struct plan_step *p, const struct values *v,
 
 		if (fill_text(str_of(args->item[i]), v, arena, &text, &data,
 			      err) < 0 ||
-		    make_argument(text, arena, &argv[first + i], err) < 0)
+		    make_argument(p->step, text, arena, &argv[first + i], err) <
+			    0)
 			return -1;
 		if (data != FILL_NONE)
 			mark_data(p, first + i, &marks, first + args->n + 1,
@@ -344,6 +384,9 @@ static int prepare(const struct plan_options *o, const struct values *inputs,
 		if (has_program(p->step))
 			make_request(o, p, arena);
 		v.step = p->step->name;
+		p->owns_items = v.owns_item =
+			p->step->foreach &&
+			!fill_has_data(str_of(p->step->foreach), &v, arena);
 		if (p->flow->has_late_args && p->request.program)
 			write_argv(p, &v, arena);
 		if (fill(p, !p->flow->has_late_args, !p->flow->is_late, &v,

@@ -151,6 +151,7 @@ void pool_key(const struct plan_step *plan, const char *const *env,
 	digest_text(&sum, r->cwd);
 	digest_number(&sum, r->cwd_required);
 	digest_number(&sum, r->record);
+	digest_number(&sum, r->data_may_start);
 	/* refusals of a shared process must fail a step that asks for it */
 	digest_text(&sum, plan->step->on_refusal);
 	gate_policy_digest(r->policy, &sum);

@@ -51,6 +51,7 @@ struct values {
 	struct values_read *read; /* NULL: each output is read anew */
 	struct str item;	  /* element of `foreach`; p is NULL without */
 	size_t index;		  /* of it */
+	bool owns_item;		  /* the person gave the elements */
 };
 
 /*

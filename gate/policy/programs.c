@@ -536,8 +536,7 @@ static bool matches(const struct launcher *l, const char *word, const char *arg)
 	return strncmp(arg, word, n) == 0 && (!arg[n] || arg[n] == '=');
 }
 
-/* Is it a name under which a program finds its own standard input? */
-static bool is_stdin(const char *arg)
+bool programs_is_stdin(const char *arg)
 {
 	AUTO(buf_release) struct buf plain = BUF_INIT(BUF_UNBOUNDED);
 	struct str rest = str_of(arg);
@@ -570,7 +569,7 @@ static int judge_stdin(struct judging *j)
 		/* any name of it, or no argument that could be another file */
 		has_file = false;
 		for (size_t i = 1; i < argv->n; i++) {
-			if (is_stdin(argv->item[i]))
+			if (programs_is_stdin(argv->item[i]))
 				return refuse(j, i, is_input);
 			has_file |= argv->item[i][0] != '-';
 		}
@@ -581,7 +580,7 @@ static int judge_stdin(struct judging *j)
 		const char *file = argv->item[j->x.operand];
 
 		/* node reads it for an empty name, too */
-		if (is_stdin(file) || !*file)
+		if (programs_is_stdin(file) || !*file)
 			return refuse(j, j->x.operand, is_input);
 	}
 	return has_file || only_asks(argv) ? 0 : refuse(j, 0, no_file);
@@ -1034,6 +1033,7 @@ bool programs_reads_input(const char *asked, const char *path,
 	    (is_shell(l) && x.has_program &&
 	     !programs_commands(asked, path, argv)))
 		return true;
-	return !x.has_value && (!x.operand || is_stdin(argv->item[x.operand]) ||
-				!*argv->item[x.operand]);
+	return !x.has_value &&
+	       (!x.operand || programs_is_stdin(argv->item[x.operand]) ||
+		!*argv->item[x.operand]);
 }

@@ -173,6 +173,9 @@ size_t programs_decided(const char *asked, const char *path,
 /* Does a row say how it reads its arguments? */
 bool programs_is_launcher(const char *asked) MUST_USE;
 
+/* Is it a name under which a program finds its own standard input? */
+bool programs_is_stdin(const char *arg) MUST_USE;
+
 /* Does the interpreter run its standard input, or may it? */
 bool programs_reads_input(const char *asked, const char *path,
 			  const struct strlist *argv) MUST_USE;

@@ -136,9 +136,10 @@ static size_t started_decided(struct prepared *p, const struct strlist *argv)
 
 /* Programs that start what their arguments say, beside those of the recipe. */
 static const char STARTERS[] =
-	"busybox chrt chroot doas flock ld.so ld-linux-x86-64.so "
-	"ld-linux-aarch64.so nsenter parallel prlimit runuser script setarch "
-	"setpriv strace su sudo taskset toybox unshare watch";
+	"busybox capsh chrt chroot dbus-run-session doas ex flock gdb ld.so "
+	"ld-linux-x86-64.so ld-linux-aarch64.so nsenter nvim parallel prlimit "
+	"run-parts runuser rview rvim script setarch setpriv strace su sudo "
+	"taskset toybox uclampset unshare vi view vim vimdiff watch";
 /* Programs whose arguments are commands of their own, which start others or
    write files; a database reads such ones from its input, too. */
 static const char RUNS_WORDS[] =
@@ -151,22 +152,78 @@ static const char TAR_RUNS[] =
 	"-I -F --use-compress-program --to-command --checkpoint-action "
 	"--info-script --new-volume-script --rsh-command --rmt-command";
 
+/* Programs that run a file that -f names. */
+static const char RUNS_FILE[] = "awk bc gawk gmake make mawk nawk sed";
+static const char FILE_OPTIONS[] = "--file --makefile --exec --include";
+
 static bool is_of(const char *names, const struct resolved_file *f)
 {
 	return programs_is_one(names, f->asked) ||
 	       programs_is_one(names, f->path);
 }
 
+static bool is_cluster(const char *arg)
+{
+	return arg[0] == '-' && arg[1] && arg[1] != '-';
+}
+
+/* Is the next argument what tar runs? In its old style, "cIf", any may be. */
+static bool tar_runs_next(const struct strlist *argv, size_t at)
+{
+	const char *first = argv->item[1], *before = argv->item[at - 1];
+
+	return str_has_word(TAR_RUNS, str_of(before)) ||
+	       (is_cluster(before) &&
+		strchr("IF", before[strlen(before) - 1])) ||
+	       (*first != '-' && (at == 1 || strpbrk(first, "IF")));
+}
+
+#define BLANKS " \t\n\r\f\v"
+
+/* Would <> of perl open it as a pipe, or as a file to write? Code behind -e, -n
+   and -p read operands so. */
+static bool is_perl_open(const char *arg)
+{
+	size_t n;
+
+	arg += strspn(arg, BLANKS);
+	n = strlen(arg);
+	while (n && strchr(BLANKS, arg[n - 1]))
+		n--;
+	return n && (strchr("<>|+", *arg) || arg[n - 1] == '|');
+}
+
+/* Does it find what it runs in its standard input: -f -? */
+static bool runs_stdin(const struct strlist *argv)
+{
+	for (size_t i = 1; i < argv->n; i++) {
+		const char *arg = argv->item[i], *value = strchr(arg, '=');
+		const char *next = i + 1 < argv->n ? argv->item[i + 1] : "";
+		struct str name = str_first(
+			str_of(arg), value ? (size_t)(value - arg) : SIZE_MAX);
+
+		if (is_cluster(arg) && strpbrk(arg, "fEi"))
+			value = strpbrk(arg, "fEi");
+		else if (!str_has_word(FILE_OPTIONS, name))
+			continue;
+		if (programs_is_stdin(value && value[1] ? value + 1 : next))
+			return true;
+	}
+	return false;
+}
+
 /* Would the program take this argument for what it runs or does? */
 static bool is_taken(const struct resolved_file *f, const struct strlist *argv,
 		     size_t at)
 {
-	const char *arg = argv->item[at], *before = argv->item[at - 1];
+	const char *arg = argv->item[at];
 
 	if (is_of(NO_DASHES, f))
 		return *arg && strchr("-(!,", *arg);
+	if (is_of("perl", f))
+		return is_perl_open(arg);
 	if (is_of(TAR, f))
-		return arg[0] == '-' || str_has_word(TAR_RUNS, str_of(before));
+		return arg[0] == '-' || tar_runs_next(argv, at);
 	return is_starter(f->asked) || is_starter(f->path) ||
 	       is_of(STARTERS, f) || is_of(RUNS_WORDS, f);
 }
@@ -193,7 +250,8 @@ static int judge_commands(const struct prepared *p, const struct strlist *argv,
 				i, name);
 	if (r->input_from_data &&
 	    (is_starter(f->asked) || is_starter(f->path) ||
-	     is_of(STARTERS, f) || is_of(RUNS_INPUT, f)))
+	     is_of(STARTERS, f) || is_of(RUNS_INPUT, f) ||
+	     (is_of(RUNS_FILE, f) && runs_stdin(argv))))
 		return err_set(err, ERR_POLICY,
 			       "standard input comes from data, and what %s "
 			       "starts or reads could run it; name the program "

@@ -4,16 +4,6 @@
 # shellcheck disable=SC2016
 . "${BASH_SOURCE%/*}/lib.sh"
 
-# plain NAME COMMAND [LINES...]: a step of type script
-plain() {
-	local name=$1 command=$2
-
-	shift 2
-	printf '[[routines.r.steps]]\nname = "%s"\ntype = "script"\ncommand = "%s"\n' \
-		"$name" "$command"
-	(($# == 0)) || printf '%s\n' "$@"
-	echo
-}
 # says VALUE: a step "v" whose output it is
 says() {
 	plain v printf "args = [\"%s\", \"$1\"]"
@@ -42,6 +32,25 @@ json_is "a file that a value names is not granted, and no line that would" \
 	step_results[2].state failed step_results[2].output ""
 json_is "a file of a granted folder is read, as is one that -p names" \
 	step_results[3].output hidden step_results[4].output hidden
+
+# elements of a list that -p gives are the person's, too; those of a routine
+# within are whose its inputs are
+{
+	plain l printf "args = ['[\"%s\"]', '$T/data/secret.txt']"
+	plain own cat 'args = ["$item"]' 'foreach = "$input.f"'
+	plain option echo 'args = ["$item", "{{index}}"]' 'foreach = "$input.o"'
+	plain theirs cat 'args = ["$item"]' 'foreach = "$steps.l.json"'
+	printf '[[routines.r.steps]]\nname = "%s"\ntype = "routine"\nroutine = "in"\nparams.f = "%s"\n' \
+		given '$steps.l.json' handed '$input.f'
+	routine='in' plain each cat 'args = ["$item"]' 'foreach = "$input.f"'
+} >r.toml
+run_matins run -c r.toml r -p "f=[\"$T/data/secret.txt\"]" -p 'o=["-n"]' --json
+json_is "a file that an element of -p names is read" step_results[1].output hidden \
+	step_results[5].output "each: hidden"
+json_is "an element of -p may be an option" step_results[2].output 0
+json_is "a file that an element of a result names is not granted" \
+	step_results[3].state failed step_results[3].output "" \
+	step_results[4].state failed step_results[4].output ""
 
 mkdir -p own/data own/more
 echo hidden | tee own/data/a.txt >own/more/b.txt
@@ -184,14 +193,61 @@ json_is "behind an empty text a value still begins the argument" \
 	plain behind perl 'args = ["-e", "print @ARGV", "--", "$steps.v.output"]'
 	plain allowed timeout 'args = ["5", "basename", "$steps.v.output"]' 'args_from_data = "allow"'
 	plain never timeout 'args = ["5", "$steps.v.output"]' 'args_from_data = "allow"'
+	plain cluster tar 'args = ["-cI", "$steps.v.output", "-f", "x", "."]'
+	plain old tar 'args = ["cIf", "cat", "x", "$steps.v.output"]'
+	plain first tar 'args = ["{{steps.v.output}}", "x"]'
+	for words in 'sed "-f", "-"' 'sed "-nf-"' 'awk "-f", "/dev/stdin"' 'make "-f", "-"' \
+		'make "--file=/dev/fd/0"' 'make "-sf", "-"'; do
+		plain "stdin-${n:=0}" "${words%% *}" "args = [${words#* }]" 'stdin = "{{steps.v.output}}"'
+		((n++))
+	done
+	plain data sed 'args = ["-n", "p", "-"]' 'stdin = "{{steps.v.output}}"'
 } >r.toml
 run_matins run -c r.toml r --json
-for i in {1..18} 23; do
+for i in {1..18} {23..32}; do
 	json_is "step $i: a value is no command" step_results[$i].reason policy
 done
-for i in 19 20 21 22; do
+for i in 19 20 21 22 33; do
 	json_is "step $i: its twin is an argument, or read" step_results[$i].state ok
 done
+
+for v in 'echo INJ|' '>made' '| cat' '  <x' '+<x'; do
+	{
+		says "$v"
+		plain n perl 'args = ["-ne", "print", "--", "$steps.v.output"]'
+		plain e perl 'args = ["-e", "print while <>", "--", "{{steps.v.output}} "]'
+	} >r.toml
+	run_matins run -c r.toml r --json
+	json_is "perl opens no value as a pipe or file: $v" \
+		step_results[1].reason policy step_results[2].reason policy
+done
+{
+	says "a|b>c"
+	plain n perl 'args = ["-e", "print @ARGV", "--", "$steps.v.output"]'
+	plain vi vim 'args = ["-es", "{{steps.v.output}}"]'
+} >r.toml
+run_matins run -c r.toml r --json
+json_is "perl: its twin is an argument" step_results[1].output "a|b>c"
+if command -v vim >/dev/null; then
+	json_is "vim runs no value" step_results[2].reason policy
+else
+	skip "vim runs no value" "vim is not installed"
+fi
+
+{
+	says --version
+	plain value grep 'args = ["-e", "--", "$steps.v.output"]'
+	plain long grep 'args = ["--regexp", "--", "$steps.v.output"]'
+	plain flag grep 'args = ["-c", "--", "$steps.v.output", "/dev/null"]'
+	plain attached grep 'args = ["-ex", "--", "$steps.v.output", "/dev/null"]'
+} >r.toml
+run_matins run -c r.toml r --json
+for i in 1 2; do
+	json_is "step $i: the value of an option ends no options" \
+		step_results[$i].reason reference
+done
+json_is "but -- behind a flag does" step_results[3].output 0 \
+	step_results[4].reason exit_status
 
 # ---- packages ----
 
