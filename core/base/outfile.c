@@ -1,31 +1,36 @@
 #include "core/base/outfile.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/log.h"
 #include "core/base/place.h"
+#include "core/base/state_dir.h"
 #include "core/base/str.h"
 
 #define TEMPORARY_TRIES 16
+#define DRAFT_PREFIX ".matins."
 
 /* ---- a folder ---- */
 
 static int hold(struct outfolder *d, const char *folder,
-		const struct strlist *links, struct err *err)
+		const struct place *place, struct err *err)
 {
 	d->fd = fd_open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
 	if (d->fd < 0)
 		return err_sys(err, errno, "folder %s", folder);
 	d->path = folder;
-	d->links = *links;
+	d->links = place->links;
+	d->is_led_astray = place->is_led_astray;
 	return 0;
 }
 
@@ -39,7 +44,7 @@ int outfolder_open(struct outfolder *d, const char *path, struct err *err)
 		 arena_printf(&d->arena, "%s/%s",
 			      strcmp(place.folder, "/") ? place.folder : "",
 			      place.name),
-		 &place.links, err) == 0)
+		 &place, err) == 0)
 		return 0;
 	outfolder_release(d);
 	return -1;
@@ -50,6 +55,41 @@ void outfolder_release(struct outfolder *d)
 	fd_closep(&d->fd);
 	arena_release(&d->arena);
 	*d = (struct outfolder)OUTFOLDER_INIT;
+}
+
+/* returns  the descriptor of one part, or -1 and errno */
+static int enter(int dir, const char *name)
+{
+	if (mkdirat(dir, name, 0777) < 0 && errno != EEXIST)
+		return -1;
+	return openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+int outfolder_enter(const struct outfolder *from, struct str path,
+		    struct outfolder *ret, struct err *err)
+{
+	AUTO(fd_closep) int fd = fcntl(from->fd, F_DUPFD_CLOEXEC, 0);
+	struct outfolder d = OUTFOLDER_INIT;
+
+	d.path = arena_strdup(&d.arena, from->path);
+	while (fd >= 0 && path.n) {
+		struct str part = str_cut(&path, '/');
+		char *name = arena_strndup(&d.arena, part.p, part.n);
+		int next = enter(fd, name);
+
+		d.path = arena_printf(&d.arena, "%s/%s",
+				      strcmp(d.path, "/") ? d.path : "", name);
+		fd_closep(&fd);
+		fd = next;
+	}
+	if (fd < 0) {
+		err_sys(err, errno, "folder %s", d.path);
+		outfolder_release(&d);
+		return -1;
+	}
+	d.fd = fd_steal(&fd);
+	*ret = d;
+	return 0;
 }
 
 /* Compare the folder that the path leads to now with the open one. */
@@ -66,7 +106,7 @@ static int check_folder(const struct outfolder *d, struct err *err)
 		       d->path);
 }
 
-static const char *kind_of(mode_t mode)
+const char *outfolder_kind(mode_t mode)
 {
 	switch (mode & S_IFMT) {
 	case S_IFLNK:
@@ -95,27 +135,100 @@ static int check_entry(const struct outfolder *d, const char *name,
 	return err_set(err, ERR_OUTPUT,
 		       "%s was replaced by %s in the meantime; nothing is "
 		       "written there",
-		       shown, kind_of(st.st_mode));
+		       shown, outfolder_kind(st.st_mode));
 }
 
-/* returns  the descriptor, or -1 and errno */
-static int make_temporary(int dir, char *name, size_t size)
+/* ---- a draft ---- */
+
+/* Do it under a name that nothing has; errno of the first other failure. */
+static int with_new_name(int dir, struct outfolder_draft *draft,
+			 int (*make)(int dir, const char *name, int fd))
 {
 	for (int i = 0; i < TEMPORARY_TRIES; i++) {
 		uint64_t random;
-		int fd;
+		int r;
 
 		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 			return -1;
-		snprintf(name, size, ".matins.%016" PRIx64, random);
-		fd = openat(dir, name,
-			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
-				    O_CLOEXEC,
-			    0600);
-		if (fd >= 0 || errno != EEXIST)
-			return fd;
+		snprintf(draft->name, sizeof(draft->name),
+			 DRAFT_PREFIX "%016" PRIx64, random);
+		r = make(dir, draft->name, draft->fd);
+		if (r >= 0 || errno != EEXIST)
+			return r;
 	}
 	return -1;
+}
+
+/* The lock says that it is in use; where it comes too late, so does EEXIST. */
+static int create_named(int dir, const char *name, UNUSED int unused)
+{
+	AUTO(fd_closep)
+	int fd = openat(dir, name,
+			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			0600);
+
+	if (fd < 0)
+		return -1;
+	if ((flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
+	    fd_is_at(fd, dir, name))
+		return fd_steal(&fd);
+	errno = EEXIST;
+	return -1;
+}
+
+static int link_open(int dir, const char *name, int fd)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return linkat(AT_FDCWD, path, dir, name, AT_SYMLINK_FOLLOW);
+}
+
+/* Without a name where the file system can do that: nothing is left of one
+   that is never placed, however the process ends. */
+static int make_draft(int dir, struct outfolder_draft *draft)
+{
+	draft->name[0] = '\0';
+	draft->fd = openat(dir, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+	if (draft->fd >= 0)
+		(void)!flock(draft->fd, LOCK_EX | LOCK_NB);
+	else
+		draft->fd = with_new_name(dir, draft, create_named);
+	draft->is_there = draft->fd >= 0;
+	return draft->fd;
+}
+
+/* A draft of ours that nothing holds is one of a process that was killed. */
+static void remove_dead(int dir, const char *name)
+{
+	AUTO(fd_closep)
+	int fd = openat(dir, name,
+			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    st.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+	    fd_is_at(fd, dir, name))
+		unlinkat(dir, name, 0);
+}
+
+/* Remove those of killed processes. */
+static void sweep(int dir)
+{
+	const size_t n = strlen(DRAFT_PREFIX);
+	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *all = copy < 0 ? NULL : fdopendir(copy);
+	const struct dirent *e;
+
+	while (all && (e = readdir(all)))
+		if (strncmp(e->d_name, DRAFT_PREFIX, n) == 0 &&
+		    strlen(e->d_name) == n + 16 &&
+		    strspn(e->d_name + n, "0123456789abcdef") == 16)
+			remove_dead(dir, e->d_name);
+	if (all)
+		closedir(all);
+	else
+		fd_closep(&copy);
 }
 
 static int move(int dir, const char *from, const char *to, enum outfile_how how)
@@ -133,6 +246,27 @@ static int move(int dir, const char *from, const char *to, enum outfile_how how)
 	return 0;
 }
 
+/* A file that is there is replaced by one with a name, for a moment. */
+static int put_in_place(int dir, struct outfolder_draft *draft, const char *to,
+			enum outfile_how how)
+{
+	if (!draft->name[0]) {
+		if (link_open(dir, to, draft->fd) == 0)
+			return 0;
+		if (errno != EEXIST || how == OUTFILE_NEW)
+			return -1;
+		sweep(dir);
+		if (with_new_name(dir, draft, link_open) < 0) {
+			draft->name[0] = '\0';
+			return -1;
+		}
+	}
+	if (move(dir, draft->name, to, how) < 0)
+		return -1;
+	draft->name[0] = '\0';
+	return 0;
+}
+
 /* An O_PATH descriptor cannot be synced. */
 static int sync_folder(int dir)
 {
@@ -142,30 +276,96 @@ static int sync_folder(int dir)
 	return fd < 0 ? -1 : fsync(fd);
 }
 
+bool outfolder_holds(const struct outfolder *d, const char *name,
+		     struct str bytes)
+{
+	AUTO(fd_closep)
+	int fd = openat(d->fd, name,
+			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	AUTO(buf_release) struct buf there = BUF_INIT(bytes.n + 1);
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	       (size_t)st.st_size == bytes.n &&
+	       fd_read_all(fd, &there, ERR_IGNORED) == 0 &&
+	       str_eq(buf_str(&there), bytes);
+}
+
+mode_t outfolder_mode(void)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	return 0666 & ~mask;
+}
+
+int outfolder_draft(const struct outfolder *d, const char *name,
+		    const char *shown, const struct fd_text *text, mode_t mode,
+		    enum outfile_how how, struct outfolder_draft *ret,
+		    struct err *err)
+{
+	*ret = (struct outfolder_draft){.is_there = false};
+	if (check_folder(d, err) < 0 ||
+	    (how != OUTFILE_NEW && check_entry(d, name, shown, err) < 0))
+		return -1;
+	if (make_draft(d->fd, ret) < 0)
+		return err_sys(err, errno, "create a file in %s", d->path);
+	if (fchmod(ret->fd, mode) == 0 && fd_print(ret->fd, text) == 0 &&
+	    (how != OUTFILE_DURABLE || fsync(ret->fd) == 0))
+		return 0;
+	err_sys(err, errno, "write %s", shown);
+	outfolder_drop(d, ret);
+	return -1;
+}
+
+int outfolder_name(const struct outfolder *d, struct outfolder_draft *draft,
+		   const char *shown, struct err *err)
+{
+	if (draft->name[0] || with_new_name(d->fd, draft, link_open) >= 0)
+		return 0;
+	draft->name[0] = '\0';
+	return err_sys(err, errno, "write %s", shown);
+}
+
+void outfolder_sweep(const struct outfolder *d)
+{
+	sweep(d->fd);
+}
+
+void outfolder_drop(const struct outfolder *d, struct outfolder_draft *draft)
+{
+	if (draft->is_there && draft->name[0])
+		unlinkat(d->fd, draft->name, 0);
+	if (draft->is_there)
+		close(draft->fd);
+	draft->is_there = false;
+}
+
+int outfolder_place(const struct outfolder *d, struct outfolder_draft *draft,
+		    const char *name, const char *shown, enum outfile_how how,
+		    struct err *err)
+{
+	if (put_in_place(d->fd, draft, name, how) < 0) {
+		err_sys(err, errno, "write %s", shown);
+		outfolder_drop(d, draft);
+		return -1;
+	}
+	outfolder_drop(d, draft);
+	if (how == OUTFILE_DURABLE && sync_folder(d->fd) < 0)
+		return err_sys(err, errno, "write %s", shown);
+	/* a program that still runs may have exchanged the temporary file */
+	return check_entry(d, name, shown, err);
+}
+
 int outfolder_put(const struct outfolder *d, const char *name,
 		  const char *shown, const struct fd_text *text, mode_t mode,
 		  enum outfile_how how, struct err *err)
 {
-	const bool durable = how == OUTFILE_DURABLE;
-	AUTO(fd_closep) int fd = -1;
-	char tmp[32];
+	struct outfolder_draft draft;
 
-	if (check_folder(d, err) < 0 ||
-	    (how != OUTFILE_NEW && check_entry(d, name, shown, err) < 0))
-		return -1;
-	fd = make_temporary(d->fd, tmp, sizeof(tmp));
-	if (fd < 0)
-		return err_sys(err, errno, "create a file in %s", d->path);
-	if (fchmod(fd, mode) < 0 || fd_print(fd, text) < 0 ||
-	    (durable && fsync(fd) < 0) || move(d->fd, tmp, name, how) < 0 ||
-	    (durable && sync_folder(d->fd) < 0)) {
-		int saved = errno;
-
-		unlinkat(d->fd, tmp, 0);
-		return err_sys(err, saved, "write %s", shown);
-	}
-	/* a program that still runs may have exchanged the temporary file */
-	return check_entry(d, name, shown, err);
+	return outfolder_draft(d, name, shown, text, mode, how, &draft, err) < 0
+		       ? -1
+		       : outfolder_place(d, &draft, name, shown, how, err);
 }
 
 /* ---- open ---- */
@@ -214,7 +414,7 @@ static int hold_folder(struct outfile *f, struct err *err)
 	struct place place;
 
 	if (place_find(f->path, &f->folder.arena, &place, err) < 0 ||
-	    hold(&f->folder, place.folder, &place.links, err) < 0)
+	    hold(&f->folder, place.folder, &place, err) < 0)
 		return err_wrap(err, "cannot write");
 	f->name = place.name;
 	return 0;
@@ -246,10 +446,7 @@ static int open_old(struct outfile *f, const struct stat *st, struct err *err)
 /* The file that ">" would make: a link that leads nowhere yet is followed. */
 static int open_new(struct outfile *f, struct err *err)
 {
-	mode_t mask = umask(0);
-
-	umask(mask);
-	f->mode = 0666 & ~mask;
+	f->mode = outfolder_mode();
 	if (str_ends(str_of(f->path), "/"))
 		return err_sys(err, EISDIR, "write %s", f->path);
 	if (hold_folder(f, err) < 0)
@@ -298,8 +495,12 @@ int outfile_open(struct outfile *f, const char *path, enum outfile_how how,
 	*f = (struct outfile)OUTFILE_INIT;
 	f->path = path;
 	f->how = how;
-	if (look_up(f, err) == 0)
+	if (look_up(f, err) == 0 &&
+	    (how == OUTFILE_OWN || !f->name ||
+	     state_dir_check(path, f->folder.path, err) == 0)) {
+		f->mode = how == OUTFILE_OWN ? 0600 : f->mode;
 		return 0;
+	}
 	outfile_release(f);
 	return -1;
 }

@@ -36,6 +36,7 @@ struct outfolder {
 	struct arena arena;
 	const char *path;     /* real and absolute */
 	struct strlist links; /* folders that hold a link on the way there */
+	bool is_led_astray;   /* as of struct place */
 };
 
 #define OUTFOLDER_INIT                        \
@@ -47,6 +48,8 @@ enum outfile_how {
 	OUTFILE_REPLACE,
 	OUTFILE_NEW,	 /* refuse a file that is there */
 	OUTFILE_DURABLE, /* as REPLACE; on disk before it counts as written */
+	OUTFILE_OWN,	 /* as REPLACE; named by us in the state directory, and
+			    for the user alone (0600) */
 };
 
 struct outfile {
@@ -72,6 +75,7 @@ struct outfile {
  * path    borrowed until outfile_release()
  * errors  ERR_SYS     no such folder, not writable, a folder itself
  *	   ERR_CONFIG  it is there, with OUTFILE_NEW
+ *	   ERR_OUTPUT  its folder is matins' own: state_dir_check()
  */
 int outfile_open(struct outfile *f, const char *path, enum outfile_how how,
 		 struct err *err) MUST_USE;
@@ -97,6 +101,56 @@ int outfile_write_str(struct outfile *f, struct str content, struct err *err)
 int outfolder_open(struct outfolder *d, const char *path, struct err *err)
 	MUST_USE;
 void outfolder_release(struct outfolder *d);
+/*
+ * Hold a folder in one that is held; what is missing on the way is made. No
+ * link is followed, and nothing is outside.
+ *
+ * path    relative, none of its parts empty, "." or ".."
+ * errors  ERR_SYS
+ */
+int outfolder_enter(const struct outfolder *from, struct str path,
+		    struct outfolder *ret, struct err *err) MUST_USE;
+/* Is there a plain file of that name with these bytes? */
+bool outfolder_holds(const struct outfolder *d, const char *name,
+		     struct str bytes) MUST_USE;
+/* "a FIFO", "a folder": what is in the place of a file. Static. */
+const char *outfolder_kind(mode_t mode) MUST_USE;
+/* Mode of a new file: that of the umask. */
+mode_t outfolder_mode(void) MUST_USE;
+/* File that is written whole before it gets its place. */
+struct outfolder_draft {
+	bool is_there;
+	int fd;
+	char name[32]; /* beside its place; "": it has none yet */
+};
+
+/*
+ * Write a file that outfolder_place() puts in its place; members as of
+ * outfolder_put().
+ *
+ * errors  ERR_OUTPUT, ERR_SYS: there is no draft
+ */
+int outfolder_draft(const struct outfolder *d, const char *name,
+		    const char *shown, const struct fd_text *text, mode_t mode,
+		    enum outfile_how how, struct outfolder_draft *ret,
+		    struct err *err) MUST_USE;
+/*
+ * Give a draft a name beside its place, so that outfolder_place() takes no
+ * room: for files that are placed together.
+ * errors  ERR_SYS: the draft is still there
+ */
+int outfolder_name(const struct outfolder *d, struct outfolder_draft *draft,
+		   const char *shown, struct err *err) MUST_USE;
+/* Remove drafts with a name that killed processes left in the folder. */
+void outfolder_sweep(const struct outfolder *d);
+/*
+ * Put a draft in its place; after that, failed or not, there is none.
+ * errors  ERR_OUTPUT, ERR_SYS (EEXIST with OUTFILE_NEW)
+ */
+int outfolder_place(const struct outfolder *d, struct outfolder_draft *draft,
+		    const char *name, const char *shown, enum outfile_how how,
+		    struct err *err) MUST_USE;
+void outfolder_drop(const struct outfolder *d, struct outfolder_draft *draft);
 /*
  * Put a whole file there.
  *

@@ -3,10 +3,13 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/buf.h"
 #include "core/base/log.h"
+#include "core/base/mem.h"
+#include "core/base/user.h"
 
 /* Links that the kernel follows on one way (MAXSYMLINKS). */
 #define LINKS_MAX 40
@@ -16,6 +19,7 @@ struct walk {
 	struct buf at; /* real so far; "" is "/" */
 	const char *links[LINKS_MAX];
 	size_t n_links;
+	bool is_led_astray;
 };
 
 static void cut(struct buf *b, size_t n)
@@ -35,18 +39,32 @@ static size_t parent_len(const struct buf *at)
 
 static int walk(struct walk *w, const char *path);
 
+/* Did another user make that link: not we, nor who owns "/", which is root
+   where root has that number? In one's own folder everybody may, too. */
+static bool is_foreign(const char *link)
+{
+	struct stat made, top;
+
+	return lstat(link, &made) == 0 && made.st_uid != 0 &&
+	       made.st_uid != user_self() && stat("/", &top) == 0 &&
+	       made.st_uid != top.st_uid;
+}
+
 /* One part behind `at`; 0, or -1 and errno. */
 static int step(struct walk *w, struct str part, bool is_last)
 {
 	char target[PATH_MAX];
 	size_t before = w->at.n;
+	AUTO(mem_freep) char *link = NULL;
 	ssize_t n;
 
 	buf_addf(&w->at, "/%.*s", STR_ARG(part));
 	n = readlink(w->at.p, target, sizeof(target));
 	if (n < 0)
 		return errno == EINVAL || (errno == ENOENT && is_last) ? 0 : -1;
+	link = mem_strdup(w->at.p);
 	cut(&w->at, before);
+	w->is_led_astray |= is_foreign(link);
 	if (w->n_links == LINKS_MAX || (size_t)n == sizeof(target)) {
 		errno = ELOOP;
 		return -1;
@@ -83,6 +101,7 @@ static void split(const struct walk *w, struct place *ret)
 		.folder = n ? arena_strndup(w->arena, w->at.p, n) : "/",
 		.name = arena_strdup(w->arena, w->at.n ? w->at.p + n + 1 : ""),
 		.links = {links, w->n_links},
+		.is_led_astray = w->is_led_astray,
 	};
 }
 
@@ -146,7 +165,7 @@ bool place_covers(const char *folder, const char *path)
 	for (;;) {
 		folder = next_part(folder);
 		path = next_part(path);
-		/* what is left must not climb out again */
+		/* the rest must not climb out again */
 		if (!*folder)
 			return !climbs(path);
 		if (leads_up(folder) || leads_up(path))

@@ -17,6 +17,8 @@ struct place {
 	const char *folder;   /* real and absolute */
 	const char *name;     /* "" when the path is "/" */
 	struct strlist links; /* real folders that hold a link of the way */
+	/* Another user, who is not root, made a link of the way. */
+	bool is_led_astray;
 };
 
 /*

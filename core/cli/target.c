@@ -1049,7 +1049,8 @@ static int open_files(struct saved_files *f, const char *dir, struct err *err)
 		return err_set(err, ERR_USAGE, "--save: empty");
 	if (fd_mkdirs(dir, 0777) < 0)
 		return err_sys(err, errno, "--save: mkdir %s", dir);
-	if (outfolder_open(&f->folder, dir, err) < 0)
+	if (outfolder_open(&f->folder, dir, err) < 0 ||
+	    state_dir_check(dir, f->folder.path, err) < 0)
 		return err_wrap(err, "--save");
 	return 0;
 }

@@ -107,21 +107,6 @@ int target_read_value(const char *text, struct buf *out, struct err *err)
 
 /* ---- files of --save ---- */
 
-/* Report whether a plain file of that name has these bytes. */
-static bool holds(int dir, const char *name, struct str bytes)
-{
-	AUTO(fd_closep)
-	int fd = openat(dir, name,
-			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	AUTO(buf_release) struct buf there = BUF_INIT(bytes.n + 1);
-	struct stat st;
-
-	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	       (size_t)st.st_size == bytes.n &&
-	       fd_read_all(fd, &there, ERR_IGNORED) == 0 &&
-	       str_eq(buf_str(&there), bytes);
-}
-
 /* A file is written whole or not at all, and over nothing that is there. */
 static int save_bytes(struct saved_files *f, struct str base64, struct err *err)
 {
@@ -135,7 +120,7 @@ static int save_bytes(struct saved_files *f, struct str base64, struct err *err)
 	s = buf_str(&bytes);
 	text = fd_text_of(&s);
 	content_name(s, name);
-	if (!holds(f->folder.fd, name, s) &&
+	if (!outfolder_holds(&f->folder, name, s) &&
 	    outfolder_put(&f->folder, name, name, &text, 0600, OUTFILE_NEW,
 			  err) < 0)
 		return -1;

@@ -13,6 +13,7 @@
 #include "core/base/fd.h"
 #include "core/base/mem.h"
 #include "core/base/place.h"
+#include "core/base/state_dir.h"
 #include "core/base/user.h"
 #include "core/secret/secret.h"
 
@@ -52,6 +53,7 @@ bool path_holds_home(const char *path)
 	}
 	return false;
 }
+
 
 bool path_needs_shell(struct str text)
 {
@@ -143,6 +145,12 @@ int path_words(const char *line, const char *folder, struct arena *arena,
 int path_check_links(const char *named, const struct outfolder *d,
 		     const struct strlist *writes, struct err *err)
 {
+	if (d->is_led_astray)
+		return err_set(err, ERR_OUTPUT,
+			       "%s leads to %s by a link that another user "
+			       "made; if that is meant, write the path without "
+			       "the link",
+			       named, d->path);
 	for (size_t i = 0; i < d->links.n * writes->n; i++) {
 		const char *link = d->links.item[i / writes->n];
 		const struct strlist one = {&writes->item[i % writes->n], 1};
@@ -159,8 +167,8 @@ int path_check_links(const char *named, const struct outfolder *d,
 	return 0;
 }
 
-int path_check_links_of(const char *named, const struct outfolder *d,
-			const struct config *config, struct err *err)
+static int check_all_links(const char *named, const struct outfolder *d,
+			   const struct config *config, struct err *err)
 {
 	for (struct config_part p = {0}; config_next(config, &p);)
 		if (path_check_links(named, d, &p.sandbox->write, err) < 0)
@@ -168,36 +176,145 @@ int path_check_links_of(const char *named, const struct outfolder *d,
 	return 0;
 }
 
-int path_open(const char *path, int flags, const struct config *config,
-	      struct err *err)
+static bool is_file(const char *path, const struct stat *st)
+{
+	struct stat there;
+
+	return path && stat(path, &there) == 0 && stat_is_same(&there, st);
+}
+
+/* Refuse the configuration itself, and a credential that it reads. */
+static int check_used(const char *named, const struct config *config,
+		      struct err *err)
+{
+	struct stat st;
+	bool is_used;
+
+	if (!named || stat(named, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	is_used = is_file(config->path, &st);
+	for (struct config_part p = {0}; config_next(config, &p);)
+		for (const struct env_ref *ref; (ref = config_next_ref(&p));)
+			is_used |= ref->source == SECRET_FILE &&
+				   is_file(ref->from, &st);
+	return is_used ? err_set(err, ERR_OUTPUT,
+				 "%s is not written over: it is the "
+				 "configuration, or a credential that it "
+				 "reads; name another file",
+				 named)
+		       : 0;
+}
+
+int path_check_links_of(const char *named, const struct outfolder *d,
+			const struct config *config, struct err *err)
+{
+	return check_all_links(named, d, config, err) < 0
+		       ? -1
+		       : check_used(named, config, err);
+}
+
+bool path_is_other(const struct config *config, const char *file)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	AUTO(fd_closep) int dir = -1;
+	const char *own = config->path ? strrchr(config->path, '/') + 1 : NULL;
+
+	return own && file && strcmp(own, file) != 0 && !strchr(file, '/') &&
+	       access(arena_printf(&arena, "%s/%s", config->dir, file), F_OK) ==
+		       0;
+}
+
+/* Find where it leads, judged by the rule of path_check_links(). */
+static int find_judged(const char *path, const struct config *config,
+		       struct arena *arena, struct place *ret, struct err *err)
+{
 	struct outfolder d = OUTFOLDER_INIT;
+
+	if (place_find(path, arena, ret, err) < 0)
+		return -1;
+	d.path = ret->folder;
+	d.links = ret->links;
+	d.is_led_astray = ret->is_led_astray;
+	return check_all_links(path, &d, config, err);
+}
+
+static int open_found(const char *path, const struct place *place, int flags,
+		      struct err *err)
+{
+	AUTO(fd_closep)
+	int dir = fd_open(place->folder, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
 	char link[64], real[PATH_MAX];
-	struct place place;
 	ssize_t n;
 	int fd;
 
-	if (place_find(path, &arena, &place, err) < 0)
-		return -1;
-	d.path = place.folder;
-	d.links = place.links;
-	if (path_check_links_of(path, &d, config, err) < 0)
-		return -1;
-	dir = fd_open(place.folder, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
 	if (dir < 0)
 		return err_sys(err, errno, "%s", path);
 	/* another folder may have been put there since */
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
 	n = readlink(link, real, sizeof(real));
-	if (n <= 0 || !str_is((struct str){real, (size_t)n}, place.folder))
+	if (n <= 0 || !str_is((struct str){real, (size_t)n}, place->folder))
 		return err_set(err, ERR_POLICY,
 			       "%s: its folder was replaced just now", path);
-	fd = openat(dir, place.name,
+	fd = openat(dir, place->name,
 		    flags | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC,
 		    0666);
 	return fd < 0 ? err_sys(err, errno, "%s", path) : fd;
+}
+
+int path_open(const char *path, int flags, const struct config *config,
+	      struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct place place;
+
+	if (find_judged(path, config, &arena, &place, err) < 0 ||
+	    ((flags & O_ACCMODE) != O_RDONLY &&
+	     (check_used(path, config, err) < 0 ||
+	      state_dir_check(path, place.folder, err) < 0)))
+		return -1;
+	return open_found(path, &place, flags, err);
+}
+
+/* Refuse a link within a project that leads out of it. */
+static int check_inside(const char *path, const struct place *place,
+			const char *project, struct err *err)
+{
+	const struct strlist all = {&project, 1};
+
+	for (size_t i = 0; i < place->links.n; i++)
+		if (path_is_beneath(place->links.item[i], &all) &&
+		    !path_is_beneath(place->folder, &all))
+			return err_set(err, ERR_POLICY,
+				       "%s is a link that leads out of its "
+				       "project, to %s/%s, and is not read; "
+				       "put the file itself there",
+				       path, place->folder, place->name);
+	return 0;
+}
+
+int path_read(const char *path, const char *project,
+	      const struct config *config, struct buf *out, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(fd_closep) int fd = -1;
+	struct place place;
+	struct stat st;
+
+	if (find_judged(path, config, &arena, &place, err) < 0 ||
+	    check_inside(path, &place, project, err) < 0)
+		return -1;
+	fd = open_found(path, &place, O_RDONLY, err);
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) < 0)
+		return err_sys(err, errno, "%s", path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, ERR_SYS, "%s: not a regular file", path);
+	if (!path_is_ours(&st))
+		return err_set(err, ERR_POLICY,
+			       "%s belongs to another user (uid %u), and is "
+			       "not read; copy it, or `chown %u %s`",
+			       path, st.st_uid, user_self(), path);
+	return fd_read_all(fd, out, err) < 0 ? err_wrap(err, "%s", path) : 0;
 }
 
 bool path_is_beneath(const char *path, const struct strlist *folders)

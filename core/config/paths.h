@@ -9,6 +9,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/attr.h"
+#include "core/base/buf.h"
 #include "core/base/outfile.h"
 #include "core/base/str.h"
 #include "core/config/routine.h"
@@ -67,7 +68,11 @@ int path_words(const char *line, const char *folder, struct arena *arena,
  */
 int path_check_links(const char *named, const struct outfolder *d,
 		     const struct strlist *writes, struct err *err) MUST_USE;
-/* Check it for all folders that programs of a configuration may write. */
+/* Is the name, which may be NULL, that of another file in the folder of the
+   configuration? What was kept for that one is not this one's. */
+bool path_is_other(const struct config *config, const char *file) MUST_USE;
+/* Check it for all folders that programs of a configuration may write; refuse
+   the configuration itself, and files of its credentials. */
 int path_check_links_of(const char *named, const struct outfolder *d,
 			const struct config *config, struct err *err) MUST_USE;
 /*
@@ -81,6 +86,17 @@ int path_check_links_of(const char *named, const struct outfolder *d,
  */
 int path_open(const char *path, int flags, const struct config *config,
 	      struct err *err) MUST_USE;
+/*
+ * Read a file that belongs to a project: one that another user owns, or that a
+ * link leads to out of the project, is refused.
+ *
+ * project  folder; links on the way to it are the person's
+ * config   may have no path; its programs may write, as for path_open()
+ * errors   ERR_POLICY, ERR_SYS (also where it is no regular file), ERR_LIMIT
+ */
+int path_read(const char *path, const char *project,
+	      const struct config *config, struct buf *out, struct err *err)
+	MUST_USE;
 /*
  * Whether a file or folder can be trusted: the first, it is owned by the user
  * or root; the second, no other user may write it.

@@ -12,6 +12,7 @@
 #include "core/base/clock.h"
 #include "core/base/fd.h"
 #include "core/base/kernel.h"
+#include "core/base/state_dir.h"
 #include "core/base/str.h"
 #include "core/base/user.h"
 #include "gate/child/launch.h"
@@ -165,16 +166,27 @@ static char *kept_path(const char *state_dir, struct arena *arena)
 	return arena_printf(arena, "%s/isolation-%u", state_dir, user_self());
 }
 
+/* Read a file of this user; others may write where the folder is shared. */
+static bool read_own(const char *path, struct buf *text)
+{
+	AUTO(fd_closep) int fd = -1;
+	struct err ignored;
+	struct stat st;
+
+	return state_dir_open(path, O_RDONLY, &fd, &ignored) == 0 &&
+	       fstat(fd, &st) == 0 && st.st_uid == user_self() &&
+	       fd_read_all(fd, text, &ignored) == 0;
+}
+
 static bool read_kept(const char *state_dir, struct ns_caps *caps)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	AUTO(buf_release) struct buf text = BUF_INIT(KEPT_BYTES);
 	AUTO(buf_release) struct buf key = BUF_INIT(KEPT_BYTES);
-	struct err ignored;
 	struct str rest;
 
 	if (!state_dir || !make_key(&key) ||
-	    fd_read_file(kept_path(state_dir, &arena), &text, &ignored) < 0)
+	    !read_own(kept_path(state_dir, &arena), &text))
 		return false;
 	rest = buf_str(&text);
 	if (!str_eq(str_cut(&rest, '\n'), buf_str(&key)))
