@@ -440,6 +440,11 @@ void gate_child_free(struct gate_child *c);
 const char *gate_secrets_in(const struct gate *gate, const char *folder,
 			    struct arena *arena) MUST_USE;
 
+/* The row of keys, tokens or sessions, in one of these homes or of the system,
+   that an absolute path lies in: "~/.ssh". NULL: none. Static; pure. */
+const char *gate_secret_row(const char *path, const struct strlist *homes)
+	MUST_USE;
+
 /* Is the path, links resolved, a file of keys, tokens or sessions, or one of
    another user's homes? */
 bool gate_is_secret(const struct gate *gate, const char *path) MUST_USE;

@@ -328,6 +328,10 @@ static void add_command(struct rows *r, const char *command,
 		buf_addf(&line, is_plain ? " %s" : " '%s'", word);
 	}
 	add(r, "starts", buf_cstr(&line));
+	/* a file that is an argument is granted */
+	for (size_t i = 0; i < args->n; i++)
+		if (path_keys_of(args->item[i], r->arena))
+			add(r, "reads", args->item[i]);
 }
 
 /* Values of the keys of a section that grant or weaken something. */

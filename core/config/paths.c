@@ -16,6 +16,7 @@
 #include "core/base/state_dir.h"
 #include "core/base/user.h"
 #include "core/secret/secret.h"
+#include "gate/gate.h"
 
 /* Asked for some ten times a start, and looked up once; the C library is only
    asked for a user who is not in the file, since it opens a dozen others. */
@@ -54,6 +55,17 @@ bool path_holds_home(const char *path)
 	return false;
 }
 
+const char *path_keys_of(const char *arg, struct arena *arena)
+{
+	struct strlist homes = {NULL, 0};
+	const char *row;
+
+	for (unsigned i = 0; i < PATH_HOMES; i++)
+		if (path_own_home(i))
+			list_add(&homes, arena, path_own_home(i));
+	row = *arg == '/' ? gate_secret_row(arg, &homes) : NULL;
+	return row && access(arg, F_OK) == 0 ? row : NULL;
+}
 
 bool path_needs_shell(struct str text)
 {

@@ -97,6 +97,8 @@ int path_open(const char *path, int flags, const struct config *config,
 int path_read(const char *path, const char *project,
 	      const struct config *config, struct buf *out, struct err *err)
 	MUST_USE;
+/* Where an argument that is a file of keys lies: "~/.ssh"; NULL: it is none. */
+const char *path_keys_of(const char *arg, struct arena *arena) MUST_USE;
 /*
  * Whether a file or folder can be trusted: the first, it is owned by the user
  * or root; the second, no other user may write it.

@@ -345,6 +345,11 @@ struct closed places_closed(const struct gate *g)
 			       .state = g->config.state_dir};
 }
 
+const char *gate_secret_row(const char *path, const struct strlist *homes)
+{
+	return closed_secret_row(&(struct closed){.homes = *homes}, path);
+}
+
 bool gate_is_secret(const struct gate *g, const char *path)
 {
 	struct closed closed = places_closed(g);

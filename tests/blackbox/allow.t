@@ -48,7 +48,10 @@ for words in 'run r' 'run r --dry-run' 'step r a' 'trace r a' 'tools -s s' \
 	'tools --url http://127.0.0.1:1/'; do
 	# shellcheck disable=SC2086
 	run_matins $words
-	exit_is "a file that is not allowed stops $words" 1
+	# 1 of a comparison says that something differs
+	want=1
+	[[ $words != 'golden check r' ]] || want=2
+	exit_is "a file that is not allowed stops $words" $want
 	err_like "a message of $words says how to allow the file" \
 		"^matins: $T/p/matins.toml lies in the current folder and has not been allowed yet; .*: matins allow\$"
 	out_unlike "nothing of the file is run by $words" 'it ran'
@@ -118,6 +121,25 @@ err_like "changed: says what changed in its grants" \
 	"has changed since it was allowed \\(\\+ reads /etc/ssh; \\+ connects all; - credential $T/key\\); .*: matins allow\$"
 run_matins allow --list
 out_is "the list calls a changed file changed" "changed     $T/p/matins.toml"
+run_matins allow
+same=$(printf 'the-same-%.0s' {1..9})
+config "[[routines.long.steps]]
+name = 'b'
+type = 'script'
+command = 'echo'
+args = ['$same', 'old']"
+run_matins allow
+sed -i "s/'old'/'new words'/" matins.toml
+run_matins run r
+err_like "changed: a long row is shown where it differs" \
+	'\(\+ starts …[a-z-]* .new words.; - starts …[a-z-]* old\)'
+mkdir -p "$HOME/.ssh"
+: >"$HOME/.ssh/id_rsa"
+sed -i "s,'new words','$HOME/.ssh/id_rsa'," matins.toml
+run_matins allow
+err_like "a key that an argument names is a row" "reads  *$HOME/.ssh/id_rsa"
+rm "$HOME/.ssh/id_rsa"
+config 'sandbox = { read = ["/etc/ssh"], net = "all" }'
 run_matins allow
 config 'sandbox = { read = ["/etc/ssh"], net = "all" } # only words'
 run_matins run r
