@@ -36,10 +36,6 @@ struct may_run {
 	const char *path;
 };
 
-/* Starts that callers have not heard of: those that are under way, and the one
-   before. */
-#define UNHEARD_MAX (GATE_STARTING + 1)
-
 /* A start that is not over, and all that its child still reads. */
 struct starting {
 	struct prepared prepared;
@@ -51,8 +47,10 @@ struct gate_child {
 	struct gate *gate; /* NULL when it is not in the gate's list */
 	struct gate_child *prev, *next;
 	struct launched run;
-	struct starting *starting;     /* owned; NULL: the start is over */
-	int start_sock;		       /* hung up when it is; owned */
+	struct starting *starting;  /* owned; NULL: the start is over */
+	int start_sock;		    /* hung up when it is; owned */
+	void (*settled)(void *arg); /* gate_child_on_settled(), or NULL */
+	void *settled_arg;
 	const struct err *start_error; /* in .arena; NULL: it went well */
 	struct proxy proxy;	       /* of POLICY_NET_PROXY */
 	struct child_state state;
@@ -572,7 +570,7 @@ static void forget_starting(struct gate *g, const struct gate_child *c)
 	g->n_starting = n;
 }
 
-/* What was not waited for is waited for now. */
+/* Wait now for a start that was not waited for. */
 static void settle(struct gate_child *c)
 {
 	struct starting *s = c->starting;
@@ -600,9 +598,25 @@ static void settle(struct gate_child *c)
 static void close_start(struct gate_child *c)
 {
 	settle(c);
-	if (c->start_sock >= 0)
-		c->gate->n_unheard--;
 	fd_closep(&c->start_sock);
+}
+
+/* The first of those under way: its caller hears of it later. */
+static void settle_first(struct gate *g)
+{
+	struct gate_child *c = g->starting[0];
+
+	settle(c);
+	if (c->settled)
+		c->settled(c->settled_arg);
+	fd_closep(&c->start_sock);
+}
+
+void gate_child_on_settled(struct gate_child *c, void (*settled)(void *arg),
+			   void *arg)
+{
+	c->settled = settled;
+	c->settled_arg = arg;
 }
 
 int gate_child_started(struct gate_child *c, struct err *err)
@@ -621,8 +635,7 @@ int gate_child_started(struct gate_child *c, struct err *err)
  */
 static bool may_follow(const struct prepared *p)
 {
-	return p->request->may_follow && p->gate->n_unheard < UNHEARD_MAX &&
-	       p->gate->has_started[p->own_view] &&
+	return p->request->may_follow && p->gate->has_started[p->own_view] &&
 	       p->gate->hang == GATE_HANG_NEVER &&
 	       p->policy.net != POLICY_NET_PROXY &&
 	       (!p->launch.serve || p->launch.exec_cookie);
@@ -662,7 +675,7 @@ static int start_child(struct starting *s, struct gate_child *c,
 
 	/* the first had all the time that preparing this one took */
 	while (g->n_starting && !may_overlap(p, g->n_starting))
-		settle(g->starting[0]);
+		settle_first(g);
 	if (start(s, c, err) < 0)
 		return -1;
 	if (may_follow(p)) {
@@ -671,7 +684,6 @@ static int start_child(struct starting *s, struct gate_child *c,
 		fill_child(c, p);
 		c->starting = s;
 		g->starting[g->n_starting++] = c;
-		g->n_unheard++;
 		return 0;
 	}
 	if (launch_wait(&s->launching, err) < 0) {

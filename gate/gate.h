@@ -162,6 +162,10 @@ struct gate_config {
 	struct strlist written;	 /* absolute paths that some program of this
 				    configuration may write: a link in there
 				    is led nowhere else */
+	/* Adds to `protect` and `sealed` what has to be looked up: called once,
+	   when something may be written; NULL: they are whole. */
+	void (*find_protected)(void *arg, struct gate_config *config);
+	void *find_protected_arg; /* borrowed until gate_free() */
 	const char *state_dir; /* where trials are cached; NULL = not cached */
 	uint64_t generation;   /* of this run, 0 when there is none */
 	/* Asked before a note about what the leash takes away, which is left
@@ -299,7 +303,8 @@ struct gate_child_fds {
 	int pidfd;	  /* readable when the whole tree has ended */
 	int notify;	  /* readable when a refused call waits; -1 if none */
 	/* Hung up when gate_child_started() need not wait; .notify is there
-	   only after that. -1: the program is executed. */
+	   only after that. -1: the program is executed, or another start has
+	   waited for this one: gate_child_on_settled(). */
 	int start;
 };
 
@@ -311,6 +316,13 @@ struct gate_child_fds gate_child_fds(const struct gate_child *c) MUST_USE;
  * errors  as gate_spawn(); the child is to be freed
  */
 int gate_child_started(struct gate_child *c, struct err *err) MUST_USE;
+/*
+ * Call that once when gate_spawn() of another request has waited for this
+ * start, before .start is closed: gate_child_started() need not wait then. No
+ * function of the gate may be called meanwhile.
+ */
+void gate_child_on_settled(struct gate_child *c, void (*settled)(void *arg),
+			   void *arg);
 /* Close our end of stdin, stdout or stderr (0, 1, 2); harmless twice. */
 void gate_child_close(struct gate_child *c, int which);
 /*

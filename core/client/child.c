@@ -193,8 +193,9 @@ static bool end_start(struct child *c)
 {
 	struct err err = ERR_INIT;
 
-	if (!child_is_starting(c))
+	if (!c->is_starting)
 		return true;
+	c->is_starting = false;
 	loop_unwatch(c->o.loop, &c->start_watch);
 	loop_timer_clear(c->o.loop, &c->due);
 	if (gate_child_started(c->gate, &err) == 0 &&
@@ -213,11 +214,20 @@ static void on_start(void *arg, UNUSED uint32_t events)
 	(void)end_start(arg);
 }
 
+/* In the next turn: another child is being started. */
+static void on_settled(void *arg)
+{
+	struct child *c = arg;
+
+	loop_unwatch(c->o.loop, &c->start_watch);
+	loop_timer_set(c->o.loop, &c->due, loop_now(c->o.loop));
+}
+
 static void on_due(void *arg)
 {
 	struct child *c = arg;
 
-	if (child_is_starting(c)) {
+	if (c->is_starting) {
 		(void)end_start(c);
 		return;
 	}
@@ -280,6 +290,8 @@ static int watch_all(struct child *c, uint64_t start_ms, struct err *err)
 		return watch_calls(c, err);
 	if (!start_ms || start_ms > START_MS)
 		start_ms = START_MS;
+	c->is_starting = true;
+	gate_child_on_settled(c->gate, on_settled, c);
 	loop_timer_set(l, &c->due, loop_now(l) + start_ms * NS_PER_MS);
 	return loop_watch(l, &c->start_watch, fds.start, 0, on_start, c, err);
 }

@@ -77,6 +77,7 @@ struct child {
 	struct scrub_stream err_scrub;
 	struct buf err_line; /* not yet whole; with show_stderr */
 	size_t scrubbed;     /* in stderr */
+	bool is_starting;    /* child_is_starting() */
 	bool killed;	     /* by SIGKILL, for it did not end in time */
 	bool is_told_to;     /* to end, by a signal */
 	bool is_cut;	     /* the end of stderr may be missing */
@@ -116,7 +117,7 @@ MUST_USE static inline bool child_is_live(const struct child *c)
 /* Is it not known yet whether the program was executed? */
 MUST_USE static inline bool child_is_starting(const struct child *c)
 {
-	return c->gate && child_fds(c).start >= 0;
+	return c->is_starting;
 }
 /* The end of its stderr; borrowed. */
 struct str child_stderr(const struct child *c) MUST_USE;

@@ -206,31 +206,56 @@ static void add_allowed(const char *state_dir, struct names *protect,
 	}
 }
 
+/* Arguments of find_protected(). */
+struct looked_up {
+	const struct config *config;
+	struct strlist states;
+	struct arena *arena;
+};
+
+/* Here is all that is looked up: the folder, allowances of each state. */
+static void find_protected(void *arg, struct gate_config *ret)
+{
+	const struct looked_up *l = arg;
+	struct names protect = {.arena = l->arena}, sealed = protect;
+
+	add_list(&protect, &ret->protect);
+	add_list(&protect, &l->states);
+	add_configs(&protect, l->config);
+	for (size_t i = 0; i < l->states.n; i++)
+		add_allowed(l->states.item[i], &protect, &sealed);
+	for (struct config_part p = {0};
+	     l->config && config_next(l->config, &p);)
+		if (p.server)
+			add(&protect, p.server->auth.token_store);
+	ret->protect = protect.list;
+	ret->sealed = sealed.list;
+}
+
 void leash_guard(const struct config *config, const char *state_dir,
 		 const char *more, struct arena *arena, struct gate_config *ret)
 {
-	const struct strlist states = state_folders(state_dir, arena);
-	struct names protect = {.arena = arena}, sealed = protect;
-	struct names absent = protect, hide = protect, written = protect;
+	struct looked_up *later = ARENA_NEW(arena, struct looked_up);
+	struct names absent = {.arena = arena}, hide = absent, written = absent;
 
-	add_list(&protect, &states);
-	add_configs(&protect, config);
-	for (size_t i = 0; i < states.n; i++) {
-		add(&hide, state_dir_tokens(states.item[i], arena));
-		add(&hide, arena_printf(arena, "%s/allowed", states.item[i]));
-		add_allowed(states.item[i], &protect, &sealed);
+	later->config = config;
+	later->arena = arena;
+	later->states = state_folders(state_dir, arena);
+	for (size_t i = 0; i < later->states.n; i++) {
+		const char *state = later->states.item[i];
+
+		add(&hide, state_dir_tokens(state, arena));
+		add(&hide, arena_printf(arena, "%s/allowed", state));
 	}
 	add(&hide, more);
 	for (struct config_part p = {0}; config && config_next(config, &p);) {
 		add_list(&written, &p.sandbox->write);
-		if (!p.server)
-			continue;
-		add(&protect, p.server->auth.token_store);
-		add(&hide, p.server->auth.token_store);
+		if (p.server)
+			add(&hide, p.server->auth.token_store);
 	}
 	add_own_configs(&absent);
-	ret->protect = protect.list;
-	ret->sealed = sealed.list;
+	ret->find_protected = find_protected;
+	ret->find_protected_arg = later;
 	ret->absent = absent.list;
 	ret->hide = hide.list;
 	ret->written = written.list;

@@ -34,7 +34,8 @@ void leash_open_for_trace(struct gate_leash *leash);
  *	     directory with the tokens in it and where servers keep them
  *	     elsewhere, the configuration and the golden files beside it,
  *	     configurations that were allowed wherever they lie
- * .sealed   those of them that are allowed whatever is written into them
+ * .sealed   those of them that are allowed whatever is written into them;
+ *	     both are looked up by .find_protected, later or never
  * .absent   the user's own configurations
  * .hide     folders that no child may see: those of kept tokens and of
  *	     allowances
@@ -43,6 +44,7 @@ void leash_open_for_trace(struct gate_leash *leash);
  * State directories are all that another run of the user could find: by
  * $XDG_STATE_HOME, $HOME, passwd.
  *
+ * config     may be NULL; lives as long as the gate, as `arena` does
  * state_dir  may be NULL
  * more       folder of an option that is hidden, too; may be NULL
  */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/place.h"
+#include "gate/prepare/own_paths.h"
 #include "gate/prepare/private_files.h"
 #include "gate/policy/allow.h"
 #include "gate/policy/closed.h"
@@ -372,7 +373,7 @@ static struct gate_need *covering(const struct finder *f, const char *key,
 /* No writable grant may lie above such a configuration. */
 static const char *refusal_of_sealed(const struct finder *f, const char *path)
 {
-	const char *sealed = place_beneath(&f->gate->config.sealed, path);
+	const char *sealed = place_beneath(own_paths_sealed(f->gate), path);
 
 	return sealed ? arena_printf(f->arena, "it %s",
 				     grants_why_sealed(sealed, f->arena))

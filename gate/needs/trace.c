@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "gate/prepare/own_paths.h"
 #include "gate/prepare/parts.h"
 #include "gate/prepare/private_files.h"
 #include "gate/path/resolve.h"
@@ -200,7 +201,7 @@ static void open_cwd(struct opener *o)
 	if (!real)
 		return;
 	/* files written there would count, and nothing would show who did */
-	sealed = place_beneath(&o->gate->config.sealed, real);
+	sealed = place_beneath(own_paths_sealed(o->gate), real);
 	if (closed_may_widen(&o->closed, real) && !sealed &&
 	    access(real, W_OK | X_OK) == 0) {
 		list_add_new(&o->policy->write, o->arena, real);

@@ -91,6 +91,9 @@ static void resolve_unwritable(struct gate *g)
 	if (g->own_is_resolved)
 		return;
 	g->own_is_resolved = true;
+	if (g->config.find_protected)
+		g->config.find_protected(g->config.find_protected_arg,
+					 &g->config);
 	resolve_list(g, &g->config.protect, true);
 	resolve_list(g, &g->config.absent, true);
 	g->real_paths = NULL;
@@ -106,4 +109,10 @@ const struct strlist *own_paths_absent(struct gate *g)
 {
 	resolve_unwritable(g);
 	return &g->config.absent;
+}
+
+const struct strlist *own_paths_sealed(struct gate *g)
+{
+	resolve_unwritable(g);
+	return &g->config.sealed;
 }

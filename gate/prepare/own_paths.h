@@ -20,7 +20,9 @@ void own_paths_resolve(struct gate *gate);
  * looked up when first asked for: where nothing can be written, never.
  */
 const struct strlist *own_paths_protect(struct gate *gate) MUST_USE;
-/* Those of them that must not appear either; likewise. */
+/* Values among them that must not appear either; likewise. */
 const struct strlist *own_paths_absent(struct gate *gate) MUST_USE;
+/* Paths that may lie in no writable grant, as they are named; likewise. */
+const struct strlist *own_paths_sealed(struct gate *gate) MUST_USE;
 
 #endif

@@ -763,13 +763,13 @@ const char *grants_why_sealed(const char *path, struct arena *arena)
 
 static int check_sealed(struct prepared *p, struct err *err)
 {
-	const struct strlist *sealed = &p->gate->config.sealed;
-
 	for (size_t i = 0; i < p->grants.n; i++) {
 		const struct grant *g = &p->grants.grant[i];
+		const struct strlist *sealed;
 
 		if (!(g->what & GRANT_WRITES))
 			continue;
+		sealed = own_paths_sealed(p->gate);
 		for (size_t k = 0; k < sealed->n; k++)
 			if (holds(g, sealed->item[k], &p->arena))
 				return err_set(

@@ -13,7 +13,6 @@
 #include "core/base/place.h"
 #include "core/base/user.h"
 #include "gate/path/resolve.h"
-#include "gate/policy/allow.h"
 #include "gate/prepare/own_paths.h"
 #include "gate/prepare/prepared.h"
 
@@ -74,7 +73,8 @@ int gate_open_base(struct gate *g, struct err *err)
 
 bool gate_base_covers(struct gate *g, const char *path, unsigned what)
 {
-	/* what cannot be opened covers nothing, and fails at the start */
+	/* a file that cannot be opened covers nothing, and fails at the start
+	 */
 	return grants_cover(&g->base, path, what) ||
 	       (!g->base_is_whole && gate_open_base(g, ERR_IGNORED) == 0 &&
 		grants_cover(&g->base, path, what));

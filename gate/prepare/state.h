@@ -96,7 +96,7 @@ struct gate {
 	struct gate_hash *hashes;      /* in the arena */
 	struct gate_program *programs; /* likewise: resolved before */
 	size_t n_programs;
-	bool own_is_resolved;	/* .config.protect and .absent */
+	bool own_is_resolved;	/* .config.protect, .absent, .sealed */
 	struct identity self;	/* our own user; name NULL until asked */
 	struct identity nobody; /* default user of children, likewise */
 	struct private_dirs private_dirs;
@@ -106,10 +106,9 @@ struct gate {
 	bool swept;		     /* folders of crashed runs are removed */
 	struct gate_child *children; /* not freed yet */
 	size_t n_alive;		     /* of them, as far as is known */
-	/* Those that are not waited for, in their order. */
+	/* Starts that are not waited for, in their order. */
 	struct gate_child *starting[GATE_STARTING];
 	size_t n_starting;
-	unsigned n_unheard;	  /* gate_child_started() is to come */
 	bool has_started[2];	  /* the last without a view, with one */
 	struct strlist texts;	  /* of gate_keep_text() */
 	struct gate_facts *facts; /* of gate_keep_facts() */

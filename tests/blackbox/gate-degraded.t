@@ -253,6 +253,11 @@ kept() {
 		gate --require proc-hidden -- "$PROBE" processes
 		out_like "$who: and back again ($level)" ^blocked
 	done
+	# what others may leave in a shared folder: a FIFO, and a file of theirs
+	rm "$MATINS_STATE/isolation-$(id_of)"
+	mkfifo "$MATINS_STATE/isolation-$(id_of)"
+	LIMIT_S=20 gate -- true
+	exit_is "$who: a FIFO in its place holds nothing up" 0
 	unset MATINS_STATE
 }
 

@@ -58,6 +58,7 @@ static struct strlist protected(struct fixture *f, const struct config *c,
 	struct gate_config config = {.state_dir = NULL};
 
 	leash_guard(c, state_dir, NULL, &f->arena, &config);
+	config.find_protected(config.find_protected_arg, &config);
 	return config.protect;
 }
 
