@@ -237,6 +237,7 @@ void leash_guard(const struct config *config, const char *state_dir,
 {
 	struct looked_up *later = ARENA_NEW(arena, struct looked_up);
 	struct names absent = {.arena = arena}, hide = absent, written = absent;
+	const struct strlist tmp = STRLIST("/tmp", "/var/tmp");
 
 	later->config = config;
 	later->arena = arena;
@@ -250,6 +251,8 @@ void leash_guard(const struct config *config, const char *state_dir,
 	add(&hide, more);
 	for (struct config_part p = {0}; config && config_next(config, &p);) {
 		add_list(&written, &p.sandbox->write);
+		for (size_t i = 0; p.sandbox->tmp_shared && i < tmp.n; i++)
+			add(&written, tmp.item[i]);
 		if (p.server)
 			add(&hide, p.server->auth.token_store);
 	}

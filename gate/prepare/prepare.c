@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -177,18 +178,45 @@ static int known_hash(struct gate *g, const char *path, int fd,
 	return 0;
 }
 
+/* Another name of the file may lie in any folder that is written. */
+static int check_names(const struct prepared *p,
+		       const struct gate_program_rule *rule, const char *path,
+		       int fd, struct err *err)
+{
+	const struct policy *policy = &p->policy;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return err_sys(err, errno, "%s", path);
+	if (st.st_nlink < 2 ||
+	    (!policy->write.n && !policy->write_only.n && !policy->tmp_shared &&
+	     !p->gate->config.written.n))
+		return 0;
+	return err_set(err, ERR_PIN,
+		       "the pin of %s: %s has %ju names (hard links), and by "
+		       "another one a program that may write could change it "
+		       "after it was looked at; give it one name: cp %s "
+		       "%s.new && mv %s.new %s",
+		       rule->name, path, (uintmax_t)st.st_nlink, path, path,
+		       path, path);
+}
+
 static int check_pin(struct prepared *p, const struct gate_program_rule *rule,
 		     const char *path, int fd, struct err *err)
 {
 	const char *hex = NULL;
 
-	if (prepared_writes(p, path, NULL, BY_ITSELF))
+	if (prepared_writes(p, path, NULL, BY_ANY_PROGRAM))
 		return err_set(err, ERR_PIN,
-			       "the pin of %s: %s lies in a folder that the "
-			       "program may write, so it could change after it "
-			       "was looked at; grant another folder",
-			       rule->name, path);
-	if (known_hash(p->gate, path, fd, &hex, err) < 0)
+			       "the pin of %s: %s lies in a folder that %s may "
+			       "write, so it could change after it was looked "
+			       "at; grant another folder, or move the file",
+			       rule->name, path,
+			       prepared_writes(p, path, NULL, BY_ITSELF)
+				       ? "the program"
+				       : "a program of the configuration");
+	if (check_names(p, rule, path, fd, err) < 0 ||
+	    known_hash(p->gate, path, fd, &hex, err) < 0)
 		return -1;
 	if (strcmp(hex, rule->sha256) != 0)
 		return err_set(err, ERR_PIN,
@@ -210,8 +238,12 @@ static int check_pins(struct prepared *p, const struct resolved *r,
 		for (size_t k = 0; k < r->n; k++) {
 			const struct resolved_file *f = &r->file[k];
 
-			if (programs_means(set, i, k ? f->asked : asked,
-					   f->path) &&
+			bool is_file = set->file[i].ino == f->st.st_ino &&
+				       set->file[i].dev == f->st.st_dev;
+
+			if ((is_file ||
+			     programs_means(set, i, k ? f->asked : asked,
+					    f->path)) &&
 			    check_pin(p, &set->rule[i], f->path, f->fd, err) <
 				    0)
 				return -1;

@@ -446,6 +446,7 @@ static int add_file(struct prepared *p, const char *arg, const char *path,
 		return r < 0 ? -1 : 0;
 	if (arg[0] != '/' && place_covers(p->request->cwd, real))
 		p->cwd_shown = true;
+	prepared_leave(p, arg);
 	if (!is_script)
 		return 0;
 	p->script = arena_strdup(&p->arena, real);

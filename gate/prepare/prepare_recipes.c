@@ -154,8 +154,9 @@ static bool is_of_user(const char *path)
 static void choose_project(struct prepared *p, struct recipe_used *u)
 {
 	const struct recipe *r = u->recipe;
+	const struct strlist argv = arguments(p);
 	struct project found;
-	const char *from;
+	const char *from, *at;
 
 	if ((r->finds != RECIPE_PROJECT &&
 	     !(r->finds == RECIPE_NAMED && u->is_named)) ||
@@ -175,6 +176,9 @@ static void choose_project(struct prepared *p, struct recipe_used *u)
 	      !is_of_user(found.path) || holds_keys(p, found.path))))
 		return;
 	u->project = found;
+	at = recipe_place(r, &argv);
+	if (at)
+		prepared_leave(p, at);
 }
 
 /* ---- scripts ---- */

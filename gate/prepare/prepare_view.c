@@ -720,6 +720,24 @@ static void choose_places(struct prepared *p)
 						    .bytes = 64 << 20});
 }
 
+/* An empty folder where the child starts, from which an argument such as
+   ../file leads on. */
+static void show_left_folder(struct prepared *p)
+{
+	const char *dir = p->left_cwd;
+
+	if (!dir)
+		return;
+	for (size_t i = 0; i < p->view.n_places; i++)
+		if (strcmp(p->view.places[i].path, dir) == 0)
+			return;
+	if (view_hides(p, dir))
+		add_place(p, (struct setup_place){.path = dir,
+						  .mode = 0755,
+						  .is_readonly = true});
+	p->cwd_shown = true;
+}
+
 /* A folder above that the child may not pass is replaced by one that it may. */
 static void open_wall(struct prepared *p, const char *path)
 {
@@ -878,6 +896,7 @@ static int use_view(struct prepared *p, struct err *err)
 	struct setup_view *v = &p->view;
 
 	choose_places(p);
+	show_left_folder(p);
 	drop_write_only(p);
 	if (prepare_hidden(p, err) < 0)
 		return -1;

@@ -1,7 +1,9 @@
 #include "gate/prepare/prepared.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base/fd.h"
 #include "core/base/log.h"
@@ -17,6 +19,15 @@ void prepared_cap(struct prepared *p, const char *fmt, ...)
 	va_end(ap);
 	list_add(&p->policy.capped, &p->arena,
 		 arena_strdup(&p->arena, buf_cstr(&shown)));
+}
+
+void prepared_leave(struct prepared *p, const char *arg)
+{
+	const char *cwd = p->request->cwd;
+	char real[PATH_MAX];
+
+	if (strncmp(arg, "..", 2) == 0 && cwd && realpath(cwd, real))
+		p->left_cwd = arena_strdup(&p->arena, real);
 }
 
 /* Does a row cover the path, and not `beside`, where that is a path? */

@@ -83,6 +83,7 @@ struct prepared {
 	const char *home, *tmp; /* as the child names them */
 	char *private_dir;	/* owned; NULL with an own view */
 	bool cwd_shown;		/* an argument lies beneath it */
+	const char *left_cwd;	/* without links; an argument leads out of it */
 	const char *hidden_cwd; /* asked for; .launch.cwd is a private place */
 	const char *named[LEFT_NAMED]; /* arguments: paths in private places */
 	size_t n_named;
@@ -111,6 +112,11 @@ struct prepared {
 
 /* Remember a sentence about what the leash, or another rule, took away. */
 void prepared_cap(struct prepared *p, const char *fmt, ...) PRINTF(2, 3);
+
+/* Note an argument that is granted and, as ../file does, leads out of the
+   folder of the start: relative names count there only if the child starts in
+   it. */
+void prepared_leave(struct prepared *p, const char *arg);
 
 enum writers { BY_ITSELF, BY_ANY_PROGRAM };
 

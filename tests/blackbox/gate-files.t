@@ -472,6 +472,31 @@ protected_npm() {
 	cd "$T" || return
 }
 
+# A granted name such as ../b/file leads on from where the child starts, and the
+# folder of the start is no more granted than before.
+beside() {
+	mkdir -p "$W/beside/a" "$W/beside/b/c"
+	echo mine >"$W/beside/a/mine"
+	echo one | tee "$W/beside/b/one" >"$W/beside/b/two"
+	git -C "$W/beside/b" init -q
+	git -C "$W/beside/b" -c user.name=A -c user.email=a@example.org \
+		commit -q --allow-empty -m first
+	[[ $who == root ]] || as_user true
+	cd "$W/beside/a" || return
+	gate -- cat ../b/one
+	out_is "$who: a file beside the start is read" one
+	gate -- sh -c 'cat "$1" ../b/two; ls; cat mine; echo x >new' sh ../b/one
+	out_is "$who: and nothing else there, nor in the start" one
+	not_ok "$who: nor is anything written" test -e new
+	gate -- git -C ../b log --format=%s
+	out_is "$who: git works in a repository beside the start" first
+	gate -- git -C ../b/c log --format=%s
+	out_is "$who: and in a folder of it" first
+	gate -- git -C ../c log
+	isnt "$who: and in none that is not there" "$status" 0
+	cd "$T" || return
+}
+
 both_users with_view "the table of protected paths" protected_table
 both_users with_view "git in a protected tree" protected_git
 both_users with_view "git checkout in one" protected_checkout
@@ -480,4 +505,5 @@ both_users left_links
 both_users prefixes
 both_users inline_programs
 both_users arguments
+both_users with_view "names that lead out of the start" beside
 done_testing

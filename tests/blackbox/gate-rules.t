@@ -260,7 +260,16 @@ pins() {
 		denied_by "one in a shared /tmp" 'may write' \
 			--policy "$W/pin.toml" --tmp shared -- "$W/tool"
 	runs "a pinned program that the gate cannot write is run" --policy "$W/pin.toml" --write "$W/other" -- "$W/tool"
+	ln "$W/tool" "$W/second"
+	denied_by "one of two names, where anything is written" 'has 2 names' \
+		--policy "$W/pin.toml" --write "$W/other" -- "$W/tool"
+	denied_by "by its second name as well" 'has 2 names' \
+		--policy "$W/pin.toml" --write "$W/other" -- "$W/second"
+	runs "where nothing is written it runs" --policy "$W/pin.toml" -- "$W/second"
 	echo 'echo more' >>"$W/tool"
+	denied_by "a changed file by its second name" 'not the file' \
+		--policy "$W/pin.toml" -- "$W/second"
+	rm "$W/second"
 	denied_by "a file that has changed" "sha256 is [0-9a-f]{64}" \
 		--policy "$W/pin.toml" -- "$W/tool"
 	denied_by "one in exec that has changed" 'not the file' \
@@ -517,6 +526,54 @@ for_one_user() {
 }
 both_users for_one_user
 cd "$T" || exit 1
+
+# ---- a pin, and a step beside it that could change the file ----
+
+mkdir mine
+printf '#!/bin/sh\necho pinned\n' >mine/tool
+chmod 755 mine/tool
+# pinned ROWS: steps of which one may write what ROWS say, and one is pinned
+pinned() {
+	cat <<-END >matins.toml
+		[sandbox.programs."$T/mine/tool"]
+		sha256 = "$(sha256sum <mine/tool | cut -d' ' -f1)"
+		[[routines.r.steps]]
+		name = "other"
+		type = "script"
+		command = "true"
+		sandbox = { $1 }
+		[[routines.r.steps]]
+		name = "pinned"
+		type = "script"
+		command = "$T/mine/tool"
+	END
+}
+pinned "write = ['mine']"
+run_matins run r --only pinned --json
+json_is "a pinned file that another step may write" step_results[1].reason pin \
+	step_results[1].error '~a program of the configuration may write'
+if [[ $T == /tmp/* ]]; then
+	pinned 'tmp = "shared"'
+	run_matins run r --json
+	json_is "or that lies in /tmp, which another step shares" \
+		step_results[1].reason pin
+else
+	skip "or that lies in /tmp, which another step shares" "TMPDIR is elsewhere"
+fi
+pinned "read = ['mine']"
+ln mine/tool second
+run_matins run r --json
+json_is "one that another step may read" step_results[1].output pinned
+mkdir -m 777 w
+mv second w/
+pinned "write = ['w']"
+run_matins run r --only pinned --json
+json_is "or write by another name" step_results[1].reason pin \
+	step_results[1].error '~has 2 names.*mv .*/mine/tool.new'
+rm w/second
+run_matins run r --json
+json_is "one name, and none that another step may write" \
+	step_results[1].output pinned
 
 # ---- in a routine ----
 
