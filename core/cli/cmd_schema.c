@@ -3,7 +3,7 @@
  */
 #include "core/cli/command.h"
 #include "core/cli/put.h"
-#include "core/config/key_schema.h"
+#include "core/config/keys.h"
 
 const struct option options_schema[] = {{0}};
 

@@ -69,6 +69,9 @@ const struct key *keys_all(size_t *ret_n) MUST_USE;
  */
 const struct key *key_next(enum key_section section, const struct key *key)
 	MUST_USE;
+/* The key of this name that one of two sections has; NULL: neither. */
+const struct key *key_find(enum key_section a, enum key_section b,
+			   const char *name) MUST_USE;
 /*
  * Values of a key with .grants or .weakens as texts: the items of a list of
  * strings, the names of rules, of a single value one; none where the key is
@@ -85,15 +88,11 @@ struct foreign_key {
 	const char *name;
 	const char *instead; /* words for people; NULL: a table of modulex */
 };
-/* All of them; static. */
-const struct foreign_key *keys_foreign(size_t *ret_n) MUST_USE;
 /* NULL: not one of them. */
 const struct foreign_key *key_foreign(enum key_section section,
 				      const char *name) MUST_USE;
 /* Text that fits behind "must be". */
 const char *key_type_text(enum key_type type) MUST_USE;
-/* Members of a JSON Schema, as in key_types.def. */
-const char *key_type_schema(enum key_type type) MUST_USE;
 /*
  * Report whether a number is within the bounds of its key; if not, append the
  * bounds: "at least 1B and at most 1GiB".
@@ -107,12 +106,17 @@ void key_add_words(const struct key *k, const char *quote, struct buf *out);
 
 /* All step types and their aliases; static. */
 const struct step_kind *step_kinds(size_t *ret_n) MUST_USE;
-/* The nth step type of modulex; NULL behind the last one. */
-const char *step_kind_foreign(size_t nth) MUST_USE;
 /* Advice in place of a step type of modulex; NULL for any other type. */
 const char *step_kind_instead(const char *name) MUST_USE;
 
 /* The reference of all keys and step types as Markdown. */
 void keys_print_markdown(struct buf *out);
+/*
+ * Append the configuration as a JSON Schema for editors, indented, with a
+ * newline: each section of keys.def a definition, each step type one of the
+ * forms of a step. Made of what draft-07 and 2020-12 share, because editors of
+ * TOML know the older one.
+ */
+void keys_print_schema(struct buf *out);
 
 #endif

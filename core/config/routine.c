@@ -51,20 +51,6 @@ static void load_table(struct loader *l, const struct toml_value *table,
 		       enum key_section section, enum key_section more,
 		       void *object);
 
-/* NULL when neither section has such a key. */
-static const struct key *find_key(enum key_section a, enum key_section b,
-				  const char *name)
-{
-	size_t n;
-	const struct key *keys = keys_all(&n);
-
-	for (size_t i = 0; i < n; i++)
-		if ((keys[i].section == a || keys[i].section == b) &&
-		    !strcmp(keys[i].name, name))
-			return &keys[i];
-	return NULL;
-}
-
 /* Letters that a shortened key has. */
 #define SHORT_KEY 3
 
@@ -1028,7 +1014,7 @@ static bool is_misspelt(struct loader *l, const struct toml_value *from,
 	for (size_t i = 0; i < from->table.n; i++) {
 		const char *name = from->table.member[i].key, *near;
 
-		if (find_key(SECTION_step, section, name))
+		if (key_find(SECTION_step, section, name))
 			continue;
 		near = nearest_key(l->arena, SECTION_step, section, name);
 		if (near && strcmp(near, key) == 0)
@@ -1043,7 +1029,7 @@ static void load_lack(struct loader *l, const struct toml_value *from,
 		      const char *key)
 {
 	bool or_server = strcmp(key, "command") == 0 &&
-			 find_key(kind->section, kind->section, "server");
+			 key_find(kind->section, kind->section, "server");
 
 	if (l->lax || !is_misspelt(l, from, kind->section, key))
 		load_error(l, s, "the step lacks \"%s\"%s", key,
@@ -1091,7 +1077,7 @@ static bool check_special(struct loader *l, const struct toml_value *from,
 static void check_command(struct loader *l, const struct toml_value *from,
 			  const struct step *s, const struct step_kind *kind)
 {
-	bool may_have_server = find_key(kind->section, kind->section, "server");
+	bool may_have_server = key_find(kind->section, kind->section, "server");
 	bool has_command = toml_get(from, "command");
 	bool has_server = may_have_server && toml_get(from, "server");
 
@@ -1160,7 +1146,7 @@ static void load_foreach(struct loader *l, const struct toml_value *from,
 				   keys[i]);
 	if (!s->with)
 		return;
-	if (!find_key(kind->section, kind->section, "params"))
+	if (!key_find(kind->section, kind->section, "params"))
 		load_error(l, s,
 			   "\"with\" is laid over \"params\", which a step of "
 			   "type %s lacks; its \"args\" can hold \"$item\"",
@@ -1367,7 +1353,7 @@ static const char *types_with_key(struct loader *l, const char *name)
 	const char *text = NULL;
 
 	for (size_t i = 0; i < n; i++)
-		if (find_key(kinds[i].section, kinds[i].section, name))
+		if (key_find(kinds[i].section, kinds[i].section, name))
 			text = text ? arena_printf(l->arena, "%s or %s", text,
 						   kinds[i].name)
 				    : kinds[i].name;
@@ -1430,7 +1416,7 @@ static void load_table(struct loader *l, const struct toml_value *table,
 	set_defaults(section, more, object);
 	for (size_t i = 0; i < table->table.n; i++) {
 		const struct toml_member *m = &table->table.member[i];
-		const struct key *k = find_key(section, more, m->key);
+		const struct key *k = key_find(section, more, m->key);
 		struct reading r = {l, k, m, &m->value, object, NULL, 0};
 
 		if (!k) {

@@ -11,7 +11,7 @@
 #include <glob.h>
 
 #include "core/base/fd.h"
-#include "core/config/key_schema.h"
+#include "core/config/keys.h"
 #include "core/config/routine.h"
 #include "core/schema/schema.h"
 
@@ -95,10 +95,11 @@ static bool is_same_verdict(const struct schema *s, const char *path)
 	if (fd_read_file(path, &text, ERR_IGNORED) < 0 ||
 	    toml_parse(&arena, buf_str(&text), &root, ERR_IGNORED) < 0)
 		return false;
+	/* before the loader brings the tree into our spelling */
+	judge_value(s, &root, false, &arena, &found);
 	is_right = routine_load(&root, false, false, &arena, &config,
 				&findings) == 0;
 	findings_release(&findings);
-	judge_value(s, &root, false, &arena, &found);
 	if (is_right && found.n)
 		fail_msg("%s: %s", path, buf_cstr(&found));
 	return is_right;
