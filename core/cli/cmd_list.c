@@ -72,6 +72,24 @@ static int print_one(const char *path, const struct routine *r, struct buf *out,
 	return 0;
 }
 
+/* Write parameters as "params": [{"name", "required", "schema"}, ...]. */
+static void print_params(const struct routine *r, struct jw *w)
+{
+	jw_kv_array(w, "params");
+	for (size_t i = 0; r->params && i < r->params->table.n; i++) {
+		AUTO(buf_release) struct buf schema = BUF_INIT(BUF_UNBOUNDED);
+		const struct toml_member *m = &r->params->table.member[i];
+
+		toml_to_json(&m->value, &schema);
+		jw_object(w);
+		jw_kv_cstr(w, "name", m->key);
+		jw_kv_bool(w, "required", !toml_get(&m->value, "default"));
+		jw_kv_raw(w, "schema", buf_str(&schema));
+		jw_end(w);
+	}
+	jw_end(w);
+}
+
 /* only  NULL: all */
 static void print_json(const struct config_file *file,
 		       const struct routine *only, struct jw *w)
@@ -89,7 +107,7 @@ static void print_json(const struct config_file *file,
 		jw_kv_cstr(w, "name", r->name);
 		if (r->description)
 			jw_kv_cstr(w, "description", r->description);
-		params_print_json(r, w);
+		print_params(r, w);
 		jw_kv_array(w, "steps");
 		for (size_t k = 0; k < r->n_steps; k++) {
 			jw_object(w);

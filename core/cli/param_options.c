@@ -6,11 +6,19 @@
 #include "core/base/fd.h"
 #include "core/base/limits.h"
 #include "core/base/log.h"
+#include "core/cli/key_options.h"
 #include "core/cli/open.h"
 #include "core/config/params.h"
 #include "core/config/references.h"
 
 /* ---- options ---- */
+
+/* A pipe that the shell made, of <(…); any other FIFO may have no writer. */
+static bool is_descriptor(const char *file)
+{
+	return str_starts(str_of(file), "/dev/fd/") ||
+	       str_starts(str_of(file), "/proc/self/fd/");
+}
 
 int param_options_read(const struct args *args, struct arena *arena,
 		       struct inputs_given *ret, struct err *err)
@@ -23,7 +31,8 @@ int param_options_read(const struct args *args, struct arena *arena,
 	if (!file)
 		return 0;
 	r = strcmp(file, "-") == 0 ? fd_read_all(STDIN_FILENO, &text, err)
-				   : fd_read_file(file, &text, err);
+	    : is_descriptor(file)  ? fd_read_file(file, &text, err)
+				   : fd_read_regular(file, &text, err);
 	if (r < 0) {
 		err->kind = ERR_USAGE;
 		return err_wrap(err, "--params");
@@ -115,24 +124,7 @@ int params_print(const char *path, const struct routine *r, struct buf *out,
 	return 0;
 }
 
-void params_print_json(const struct routine *r, struct jw *w)
-{
-	jw_kv_array(w, "params");
-	for (size_t i = 0; r->params && i < r->params->table.n; i++) {
-		AUTO(buf_release) struct buf schema = BUF_INIT(BUF_UNBOUNDED);
-		const struct toml_member *m = &r->params->table.member[i];
-
-		toml_to_json(&m->value, &schema);
-		jw_object(w);
-		jw_kv_cstr(w, "name", m->key);
-		jw_kv_bool(w, "required", !toml_get(&m->value, "default"));
-		jw_kv_raw(w, "schema", buf_str(&schema));
-		jw_end(w);
-	}
-	jw_end(w);
-}
-
-void params_help(const struct args *args)
+static void help_of(const struct args *args, size_t nth)
 {
 	AUTO(config_release) struct config_file file = {.path = NULL};
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
@@ -144,11 +136,27 @@ void params_help(const struct args *args)
 	const struct routine *r = NULL;
 	struct err err = ERR_INIT;
 
-	if (!args->n_positional)
+	if (args->n_positional <= nth)
 		return;
 	if (open_config(args, options, &file, &err) < 0 ||
-	    find_routine(&file.config, args->positional[0], &r, &err) < 0 ||
+	    find_routine(&file.config, args->positional[nth], &r, &err) < 0 ||
 	    params_print(file.path, r, &out, &err) < 0)
 		log_note("%s", err.msg);
 	fputs(buf_cstr(&out), stdout);
+}
+
+void params_help(const struct args *args)
+{
+	help_of(args, 0);
+}
+
+void params_help_trace(const struct args *args)
+{
+	policy_recipes_help(args);
+	help_of(args, 0);
+}
+
+void params_help_golden(const struct args *args)
+{
+	help_of(args, 1);
 }

@@ -38,10 +38,12 @@ int param_options_read(const struct args *args, struct arena *arena,
  */
 int params_print(const char *path, const struct routine *r, struct buf *out,
 		 struct err *err) MUST_USE;
-/* Write them as "params": [{"name", "required", "schema"}, ...]. */
-void params_print_json(const struct routine *r, struct jw *w);
 
 /* Print those of the routine that a command names on stdout, for --help. */
 void params_help(const struct args *args);
+/* After the recipes of policies. */
+void params_help_trace(const struct args *args);
+/* The routine stands behind a word. */
+void params_help_golden(const struct args *args);
 
 #endif

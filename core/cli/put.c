@@ -139,7 +139,7 @@ int print_report(const struct report *r, struct print_options *o,
 			    .single = o->single,
 			    .colour = put_has_colour(STDOUT_FILENO) &&
 				      !o->output.path,
-			    .columns = o->output.path
+			    .columns = o->output.path || !is_terminal()
 					       ? 0
 					       : put_columns(STDOUT_FILENO)},
 	};

@@ -49,16 +49,18 @@ int open_output(const struct args *args, struct outfile *f, struct err *err)
 /* ---- reports, of `run`, `step` and `show` ---- */
 
 /* Rows for a command's table of options. */
-#define REPORT_OPTIONS                                                    \
-	{"json", 0, NULL, "print the report as JSON"},                    \
-		{"data", 0, NULL, "print the data of the steps as JSON"}, \
-		{"md", 0, NULL, "print the report as Markdown"},          \
-		{"html", 0, NULL, "print the report as one HTML page"},   \
-		{"pretty", 0, NULL, "indent JSON"},                       \
-		{"view", 0, "full|golden",                                \
-		 "golden leaves out the values that vary between runs"},  \
-	{                                                                 \
-		"output", 'o', "FILE", "write the report to a file"       \
+#define REPORT_OPTIONS                                                   \
+	{"json", 0, NULL, "print the report as JSON"},                   \
+		{"data", 0, NULL,                                        \
+		 "print the data of the steps as JSON; the JSON that a " \
+		 "program prints is that of a step of type harness"},    \
+		{"md", 0, NULL, "print the report as Markdown"},         \
+		{"html", 0, NULL, "print the report as one HTML page"},  \
+		{"pretty", 0, NULL, "indent JSON"},                      \
+		{"view", 0, "full|golden",                               \
+		 "golden leaves out the values that vary between runs"}, \
+	{                                                                \
+		"output", 'o', "FILE", "write the report to a file"      \
 	}
 
 /* The form of a printed report. */

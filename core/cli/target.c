@@ -955,6 +955,36 @@ static void on_client(void *arg, const struct client_event *e)
 	}
 }
 
+/* A server that takes as long to answer, while it prints something else, may
+   be none. */
+#define DOUBT_MS 5000
+
+static void say_doubt(void *arg)
+{
+	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+	struct target *t = arg;
+
+	client_say_noise(t->client, &line);
+	if (!line.n)
+		return;
+	live_clear(&t->live);
+	log_note("%s printed \"%s\", which is no MCP message; its answer is "
+		 "waited for (Ctrl-C ends that, and --timeout bounds it)",
+		 t->name, buf_cstr(&line));
+}
+
+static int wait_ready(struct target *t, struct err *err)
+{
+	struct loop_timer doubt = {.fire = say_doubt, .arg = t};
+	int r;
+
+	loop_timer_set(&t->loop, &doubt,
+		       loop_now(&t->loop) + DOUBT_MS * NS_PER_MS);
+	r = client_wait_ready(t->client, err);
+	loop_timer_clear(&t->loop, &doubt);
+	return r;
+}
+
 /* Log how the server describes itself; its name also heads its questions. */
 static void say_server(struct target *t)
 {
@@ -1025,8 +1055,7 @@ static int start_client(struct target *t, struct err *err)
 	t->client = client_new(&context, &options);
 	t->person.client = t->client;
 	live_begin(&t->live, t->url ? "connecting" : "starting the server");
-	if (client_start(t->client, err) < 0 ||
-	    client_wait_ready(t->client, err) < 0)
+	if (client_start(t->client, err) < 0 || wait_ready(t, err) < 0)
 		return -1;
 	live_clear(&t->live);
 	say_server(t);

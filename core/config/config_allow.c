@@ -503,6 +503,46 @@ void config_grants_show(const struct strlist *grants, size_t most,
 	}
 }
 
+/* Bytes before the difference that a cut row shows. */
+#define SAME_SHOWN 16
+
+/* The row from shortly before where it differs from the nearest of the others.
+ */
+static struct str difference(struct str row, const struct strlist *others)
+{
+	size_t same = 0;
+
+	for (size_t i = 0; i < others->n; i++) {
+		const char *other = others->item[i];
+		size_t n = 0;
+
+		while (n < row.n && row.p[n] == other[n])
+			n++;
+		same = n > same ? n : same;
+	}
+	if (row.n <= ROW_SHOWN || same < ROW_SHOWN - SAME_SHOWN)
+		return row;
+	for (same -= SAME_SHOWN; (row.p[same] & 0xc0) == 0x80;)
+		same--;
+	return str_skip(row, same);
+}
+
+/* Add "starts echo a…", or of a long row "starts …what is new". */
+static void add_cut(struct buf *out, const char *row,
+		    const struct strlist *others)
+{
+	AUTO(buf_release) struct buf masked = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf shown = BUF_INIT(BUF_UNBOUNDED);
+	struct str part;
+
+	literal_mask(str_of(row), &masked);
+	part = difference(buf_str(&masked), others);
+	if (part.n < masked.n)
+		buf_addf(out, "%s …", words[kind_of(row)]);
+	log_visible(&shown, part, false);
+	buf_add_cut(out, buf_str(&shown), ROW_SHOWN);
+}
+
 /* Rows that are not among the others. */
 static void add_missing(struct buf *out, char sign, const struct strlist *rows,
 			const struct strlist *others, size_t most, size_t *n)
@@ -515,8 +555,10 @@ static void add_missing(struct buf *out, char sign, const struct strlist *rows,
 		if ((*n)++ >= most)
 			continue;
 		buf_addf(out, "  %c ", sign);
-		add_visible(out, rows->item[i],
-			    most != SIZE_MAX ? ROW_SHOWN : 0);
+		if (most == SIZE_MAX)
+			add_visible(out, rows->item[i], 0);
+		else
+			add_cut(out, rows->item[i], others);
 		buf_addc(out, '\n');
 	}
 }

@@ -157,6 +157,24 @@ static void check_key(const struct walk *w, const struct toml_value *at,
 		    STR_ARG(key), hint(w, key, known, n));
 }
 
+/* Without an earlier run the step fails, so that there never is one. */
+static void note_first_run(const struct walk *w, const struct toml_value *at,
+			   const struct ref *ref)
+{
+	const struct toml_value *when = w->step->when;
+	struct err note;
+
+	for (size_t i = 0; when && i < when->table.n; i++)
+		if (str_starts(str_of(when->table.member[i].key), "$previous"))
+			return;
+	err_at(&note, ERR_CONFIG, at->line, at->col,
+	       "$%.*s is there once a whole run was ok, and without it the "
+	       "step fails; when = { \"$%.*s%.*s\" = true } skips it until "
+	       "then",
+	       STR_ARG(ref->head), STR_ARG(ref->head), STR_ARG(ref->path));
+	findings_add_note(w->findings, &note);
+}
+
 static void use_step(const struct walk *w, const struct toml_value *at,
 		     const struct ref *ref, enum use use)
 {
@@ -169,6 +187,8 @@ static void use_step(const struct walk *w, const struct toml_value *at,
 			 use != USE_CONDITION && !is_always && !w->step->after);
 	else if (find_step(w->routine, ref->step) == w->routine->n_steps)
 		unknown_step(w, at, ref->step);
+	else if (w->findings && use != USE_CONDITION && !w->step->after)
+		note_first_run(w, at, ref);
 }
 
 /* Does the routine declare its parameters, and not that one? */
@@ -332,9 +352,9 @@ static void use_expect(const struct walk *w, const struct toml_value *expect)
 		const struct toml_value at = {.line = m->line, .col = m->col};
 
 		check_path(w, &at, m->key);
-		check_condition(w, &m->value);
 	}
 }
+
 
 /* ---- retry ---- */
 
@@ -343,7 +363,16 @@ static void check_retry(const struct walk *w)
 	const struct toml_value *on,
 		*retry = toml_get(w->step->written, "retry");
 
-	on = retry && retry->type == TOML_TABLE ? toml_get(retry, "on") : NULL;
+	if (!retry || !w->findings)
+		return;
+	on = toml_get(retry, "on");
+	if (!w->step->retry.on.n && !w->step->tool && !w->step->routine)
+		findings_addf(w->findings, true, retry->line, retry->col,
+			      "`retry` without `on` tries a program again only "
+			      "when it could not be started; write on = "
+			      "[\"exit:1\"] for this status, \"exit_status\" "
+			      "for every one, \"timeout\" when it ran too "
+			      "long");
 	for (size_t i = 0; on && on->type == TOML_ARRAY && i < on->array.n;
 	     i++) {
 		const struct toml_value *v = &on->array.item[i];

@@ -39,7 +39,4 @@ struct flow_step {
 struct flow_step *flow_make(const struct routine *r, struct arena *arena,
 			    struct findings *findings) MUST_USE;
 
-/* Report whether "$steps.NAME.KEY" may begin so: state, output, json, … */
-bool flow_is_key(struct str key) MUST_USE;
-
 #endif

@@ -10,62 +10,84 @@
 
 /* Of a string that a message shows, bytes. */
 #define SHOWN_BYTES 60
+/* An input as conductor writes it, where no task has a name for references. */
+#define WORKFLOW_INPUT "${workflow.input."
 
 /* ---- those of a routine ---- */
 
-static void add_input(struct strlist *list, struct arena *arena, struct str s)
+struct visit {
+	references_each *each;
+	void *arg;
+};
+
+static void visit_text(const struct visit *v, struct str s)
 {
+	AUTO(arena_release) struct arena scratch = ARENA_INIT;
 	struct ref_string parts;
 
-	if (ref_read(s, arena, &parts, ERR_IGNORED) < 0)
+	if (ref_read(s, &scratch, &parts, ERR_IGNORED) < 0)
 		return;
 	for (size_t i = 0; i < parts.n; i++) {
-		struct str name = ref_first_key(&parts.part[i].ref, arena);
-
-		if (!parts.part[i].text.p &&
-		    parts.part[i].ref.root == REF_INPUT)
-			list_add_new(
-				list, arena,
-				name.p ? arena_strndup(arena, name.p, name.n)
-				       : REFERENCES_ALL);
+		if (!parts.part[i].text.p)
+			v->each(v->arg, &parts.part[i].ref);
 	}
 }
 
-static void add_inputs(struct strlist *list, struct arena *arena,
-		       const struct toml_value *v)
+static void visit_value(const struct visit *v, const struct toml_value *value)
 {
-	if (v->type == TOML_STRING)
-		add_input(list, arena, v->string);
-	for (size_t i = 0; v->type == TOML_ARRAY && i < v->array.n; i++)
-		add_inputs(list, arena, &v->array.item[i]);
-	for (size_t i = 0; v->type == TOML_TABLE && i < v->table.n; i++)
-		add_inputs(list, arena, &v->table.member[i].value);
+	if (value->type == TOML_STRING)
+		visit_text(v, value->string);
+	for (size_t i = 0; value->type == TOML_ARRAY && i < value->array.n; i++)
+		visit_value(v, &value->array.item[i]);
+	for (size_t i = 0; value->type == TOML_TABLE && i < value->table.n; i++)
+		visit_value(v, &value->table.member[i].value);
+}
+
+void references_of_step(const struct step *s, references_each *each, void *arg)
+{
+	const struct strlist *args = s->server ? &s->server->args : &s->args;
+	const char *const texts[] = {s->stdin_text, s->message, s->foreach};
+	const struct visit v = {each, arg};
+
+	for (size_t k = 0; k < args->n; k++)
+		visit_text(&v, str_of(args->item[k]));
+	if (s->params)
+		visit_value(&v, s->params);
+	for (size_t k = 0; k < ARRAY_LEN(texts); k++) {
+		if (texts[k])
+			visit_text(&v, str_of(texts[k]));
+	}
+	for (size_t k = 0; s->when && k < s->when->table.n; k++)
+		visit_text(&v, str_of(s->when->table.member[k].key));
+}
+
+/* Names of inputs, and the arena of these. */
+struct names {
+	struct strlist list;
+	struct arena *arena;
+};
+
+static void add_input(void *arg, const struct ref *ref)
+{
+	AUTO(arena_release) struct arena scratch = ARENA_INIT;
+	struct names *names = arg;
+	struct str name;
+
+	if (ref->root != REF_INPUT)
+		return;
+	name = ref_first_key(ref, &scratch);
+	list_add_new(&names->list, names->arena,
+		     name.p ? arena_strndup(names->arena, name.p, name.n)
+			    : REFERENCES_ALL);
 }
 
 struct strlist references_inputs(const struct routine *r, struct arena *arena)
 {
-	struct strlist list = {NULL, 0};
+	struct names names = {{NULL, 0}, arena};
 
-	for (size_t i = 0; i < r->n_steps; i++) {
-		const struct step *s = &r->steps[i];
-		const struct strlist *args =
-			s->server ? &s->server->args : &s->args;
-
-		for (size_t k = 0; k < args->n; k++)
-			add_input(&list, arena, str_of(args->item[k]));
-		if (s->params)
-			add_inputs(&list, arena, s->params);
-		if (s->stdin_text)
-			add_input(&list, arena, str_of(s->stdin_text));
-		if (s->message)
-			add_input(&list, arena, str_of(s->message));
-		if (s->foreach)
-			add_input(&list, arena, str_of(s->foreach));
-		for (size_t k = 0; s->when && k < s->when->table.n; k++)
-			add_input(&list, arena,
-				  str_of(s->when->table.member[k].key));
-	}
-	return list;
+	for (size_t i = 0; i < r->n_steps; i++)
+		references_of_step(&r->steps[i], add_input, &names);
+	return names.list;
 }
 
 /* ---- what looks like one ---- */
@@ -74,6 +96,7 @@ struct strlist references_inputs(const struct routine *r, struct arena *arena)
 struct scope {
 	struct findings *findings;
 	const struct toml_value *routine;
+	const struct toml_value *table; /* the step or server */
 };
 
 /* The nth step of a routine; NULL: there are no more. */
@@ -168,7 +191,28 @@ static const char *root_of_step(const struct toml_value *routine,
 		       : "steps";
 }
 
-/* What looks like a reference. */
+static size_t members(const struct toml_value *v)
+{
+	return v && v->type == TOML_TABLE ? v->table.n : 0;
+}
+
+static bool has_key(const struct toml_value *table, struct str name)
+{
+	size_t i = 0, n = members(table);
+
+	while (i < n && !str_is(name, table->table.member[i].key))
+		i++;
+	return i < n;
+}
+
+/* A parameter of the routine, and no variable of the program. */
+static bool is_parameter(const struct scope *in, struct str name)
+{
+	return has_key(toml_get(in->routine, "params"), name) &&
+	       !has_key(toml_get(in->table, "env"), name);
+}
+
+/* Text that looks like a reference. */
 struct lookalike {
 	struct str all;	  /* as it is written; n = 0: nothing does */
 	const char *root; /* as it should be written */
@@ -203,13 +247,16 @@ static struct lookalike lookalike(const struct scope *in, struct str s,
 	l.root = root_meant(word, place, may_be_near);
 	if (!l.root && may_be_near)
 		l.root = root_of_step(in->routine, word, rest);
+	if (!l.root && place != PLACE_OTHER && str_starts(s, "${") &&
+	    str_starts(rest, "}") && is_parameter(in, word))
+		l.root = "input.";
 	if (!l.root)
 		return none;
 	l.is_near = !str_is(word, l.root);
 	if (!rest.n) {
 		l.all.n = s.p == whole.p && open == 1 ? s.n : 0;
 	} else if (is_in(rest.p[0], open == 2 ? ".[} " : ".[")) {
-		/* the word is the name of a step */
+		/* the word is the name of a step or parameter */
 		l.path.p = str_ends(str_of(l.root), ".") ? word.p : rest.p;
 		while (rest.n &&
 		       (is_name(rest.p[0]) || is_in(rest.p[0], ".[]\"")))
@@ -221,6 +268,20 @@ static struct lookalike lookalike(const struct scope *in, struct str s,
 	}
 	l.all.p = s.p;
 	return l;
+}
+
+/* Say that an input of conductor has no value; s  "${workflow.input.x}…" */
+static void refuse_workflow(const struct scope *in, const struct toml_value *v,
+			    struct str s)
+{
+	struct str name = str_skip(s, strlen(WORKFLOW_INPUT));
+
+	name.n = name_length(name);
+	findings_addf(
+		in->findings, false, v->line, v->col,
+		"\"%s%.*s}\" has no value here: write \"$input.%.*s\" as a "
+		"whole string, or {{input.%.*s}} in a text",
+		WORKFLOW_INPUT, STR_ARG(name), STR_ARG(name), STR_ARG(name));
 }
 
 static void warn(const struct scope *in, const struct toml_value *v,
@@ -277,42 +338,50 @@ static bool is_reference(struct str s)
 	return ref_read(s, &arena, &parts, ERR_IGNORED) < 0 || parts.has_refs;
 }
 
-/* The first one; behind a sign that makes a text of it, it is none. */
+static void warn_lookalike(const struct scope *in, const struct toml_value *v,
+			   const struct lookalike *l, enum place place)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct str path = str_first(l->path, SHOWN_BYTES);
+
+	if (place == PLACE_OTHER)
+		buf_adds(&text,
+			 "is not replaced here: references stand in `args`, "
+			 "`params`, `with`, `stdin`, `message`, `when` and "
+			 "`foreach`");
+	else
+		buf_addf(&text,
+			 "is passed on as it is: a reference is \"$%s%.*s\" "
+			 "as a whole string, or {{%s%.*s}} in a text",
+			 l->root, STR_ARG(path), l->root, STR_ARG(path));
+	warn(in, v, l->all, buf_cstr(&text));
+}
+
+/* Behind a sign that makes a text of it, it is none. */
 static void check_lookalikes(const struct scope *in, const struct toml_value *v,
 			     enum place place, bool has_refs)
 {
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	struct str s = v->string, path;
-	struct lookalike l = {.root = NULL};
+	struct str s = v->string;
 
 	for (struct str rest = s; rest.n;) {
 		size_t n = str_starts(rest, "{{{{")		     ? 4
 			   : str_starts(rest, "$$") && rest.p == s.p ? 2
 								     : 0;
+		struct lookalike l = {.root = NULL};
 
-		rest = str_skip(rest, n);
-		if (n)
-			continue;
-		l = lookalike(in, rest, s, place);
-		if (l.all.n && (l.is_near || !has_refs))
-			break;
-		rest = str_skip(rest, 1);
-		l.all.n = 0;
+		if (!n && place != PLACE_OTHER &&
+		    str_starts(rest, WORKFLOW_INPUT)) {
+			refuse_workflow(in, v, rest);
+			return;
+		}
+		if (!n)
+			l = lookalike(in, rest, s, place);
+		if (l.all.n && (l.is_near || !has_refs)) {
+			warn_lookalike(in, v, &l, place);
+			n = l.all.n;
+		}
+		rest = str_skip(rest, n ? n : 1);
 	}
-	if (!l.all.n)
-		return;
-	if (place == PLACE_OTHER) {
-		warn(in, v, l.all,
-		     "is not replaced here: references stand in `args` and "
-		     "`params`");
-		return;
-	}
-	path = str_first(l.path, SHOWN_BYTES);
-	buf_addf(&text,
-		 "is passed on as it is: a reference is \"$%s%.*s\" as a whole "
-		 "string, or {{%s%.*s}} in a text",
-		 l.root, STR_ARG(path), l.root, STR_ARG(path));
-	warn(in, v, l.all, buf_cstr(&text));
 }
 
 static void check_string(const struct scope *in, const struct toml_value *v,
@@ -330,7 +399,8 @@ static void check_string(const struct scope *in, const struct toml_value *v,
 	/* "${NAME}" as a whole string */
 	if (!has_refs && place != PLACE_OTHER && str_starts(s, "${") &&
 	    s.n > 3 && s.p[s.n - 1] == '}' &&
-	    name_length(str_skip(s, 2)) == s.n - 3) {
+	    name_length(str_skip(s, 2)) == s.n - 3 &&
+	    !is_parameter(in, (struct str){s.p + 2, s.n - 3})) {
 		warn(in, v, s,
 		     "is passed on as it is: variables are replaced in paths, "
 		     "URLs and headers only");
@@ -361,11 +431,6 @@ static void check_value(const struct scope *in, const struct toml_value *v,
 		check_value(in, &v->table.member[i].value, place);
 }
 
-static size_t members(const struct toml_value *v)
-{
-	return v && v->type == TOML_TABLE ? v->table.n : 0;
-}
-
 /* Values that stand in the file, and references to credentials. */
 static void check_env(const struct scope *in, const struct toml_value *env)
 {
@@ -378,8 +443,8 @@ static void check_env(const struct scope *in, const struct toml_value *env)
 }
 
 /* Keys whose strings may be references, beside `args`. */
-static const char *const with_references[] = {
-	"params", "arguments", "foreach", "stdin", "with", "message", NULL};
+static const char *const with_references[] = {"params", "foreach", "stdin",
+					      "with",	"message", NULL};
 
 static bool is_any_of(const char *key, const char *const *names)
 {
@@ -399,10 +464,11 @@ static void check_table(const struct scope *in, const struct toml_value *table)
 			place = PLACE_ARGS;
 		else if (is_any_of(m->key, with_references))
 			place = PLACE_PARAMS;
-		if (strcmp(m->key, "env") != 0)
-			check_value(in, &m->value, place);
-		else
+		if (!strcmp(m->key, "env"))
 			check_env(in, &m->value);
+		else if (strcmp(m->key, "when") != 0 ||
+			 m->value.type == TOML_TABLE)
+			check_value(in, &m->value, place);
 	}
 }
 
@@ -444,7 +510,8 @@ void references_check(const struct toml_value *root, const char *routine,
 			continue;
 		for (size_t k = 0; (step = step_of(r, k)); k++)
 			if (is_ours(step))
-				check_table(&(struct scope){findings, r}, step);
+				check_table(&(struct scope){findings, r, step},
+					    step);
 	}
 	for (size_t s = 0; s < ARRAY_LEN(servers); s++)
 		for (size_t i = 0; i < members(servers[s]); i++) {
@@ -452,7 +519,8 @@ void references_check(const struct toml_value *root, const char *routine,
 				&servers[s]->table.member[i];
 
 			if (!one || uses_server(one, m->key))
-				check_table(&(struct scope){findings, one},
+				check_table(&(struct scope){findings, one,
+							    &m->value},
 					    &m->value);
 		}
 }

@@ -10,11 +10,17 @@
 
 #include "core/base/arena.h"
 #include "core/base/str.h"
+#include "core/config/ref.h"
 #include "core/config/routine.h"
 
 /* Stands in references_inputs() for "$input", which is all of them. */
 #define REFERENCES_ALL ""
 
+/* Called with each reference of a step, as often as it stands there. */
+typedef void references_each(void *arg, const struct ref *ref);
+
+/* Tell the references of one step, in the order of its keys. */
+void references_of_step(const struct step *s, references_each *each, void *arg);
 /*
  * Every K that a step of the routine refers to, once, in file order; also of
  * steps that are disabled. In `arena`.

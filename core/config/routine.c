@@ -7,6 +7,7 @@
 #include "core/base/log.h"
 #include "core/base/text.h"
 #include "core/config/keys.h"
+#include "core/config/schema_words.h"
 #include "core/secret/literal.h"
 
 struct loader {
@@ -369,14 +370,14 @@ static void read_params(const struct reading *r)
 {
 	const struct toml_value **field = r->field;
 
-	if (!is_table(r, r->v))
-		return;
-	if (*field)
-		load_error(r->l, r->m,
-			   "\"params\" and \"arguments\" are the same; keep "
-			   "one");
-	else
+	if (is_table(r, r->v))
 		*field = r->v;
+}
+
+static void read_schemas(const struct reading *r)
+{
+	read_params(r);
+	schema_words_check(r->v, r->l->lax, r->l->findings);
 }
 
 /* ---- lists ---- */
@@ -1041,14 +1042,20 @@ static const struct {
 	enum key_section section;
 	const char *needed;
 	const char *without[6];
+	const char *instead;
 } special_steps[] = {
-	{SECTION_step_python, "script", {"command"}},
+	{SECTION_step_python,
+	 "script",
+	 {"command"},
+	 "the program is \"interpreter\""},
 	{SECTION_step_routine,
 	 "routine",
-	 {"command", "args", "cwd", "env", "sandbox"}},
+	 {"command", "args", "cwd", "env", "sandbox"},
+	 "the steps of its routine have their own"},
 	{SECTION_step_approve,
 	 "message",
-	 {"command", "args", "cwd", "env", "sandbox"}},
+	 {"command", "args", "cwd", "env", "sandbox"},
+	 "what runs after the answer is a step of its own with `needs`"},
 };
 
 /* Check the keys of a step whose type is no program or server; false: it is. */
@@ -1064,11 +1071,8 @@ static bool check_special(struct loader *l, const struct toml_value *from,
 		return false;
 	for (const char *const *key = special_steps[i].without; *key; key++)
 		if (toml_get(from, *key))
-			load_error(l, s, "a step of type %s has no \"%s\"%s",
-				   s->type, *key,
-				   s->command
-					   ? "; the program is \"interpreter\""
-					   : "");
+			load_error(l, s, "a step of type %s has no \"%s\"; %s",
+				   s->type, *key, special_steps[i].instead);
 	if (!toml_get(from, special_steps[i].needed))
 		load_lack(l, from, s, kind, special_steps[i].needed);
 	return true;
@@ -1233,9 +1237,12 @@ static void load_step(const struct reading *r, const struct toml_value *from,
 	if (!toml_get(from, "name"))
 		load_error(l, s, "the step lacks \"name\"");
 	if (!toml_get(from, "type"))
-		load_error(l, s,
-			   "the step lacks \"type\"; `matins steps` lists the "
-			   "types");
+		load_error(l, s, "the step lacks \"type\"; %s",
+			   toml_get(from, "tool") || toml_get(from, "server")
+				   ? "write type = \"mcp-client\" for a tool"
+			   : toml_get(from, "command")
+				   ? "write type = \"script\" for a program"
+				   : "`matins steps` lists the types");
 	if (kind && !check_special(l, from, s, kind))
 		check_command(l, from, s, kind);
 	if (kind)
@@ -1378,6 +1385,12 @@ static void unknown_key(struct loader *l, const struct toml_member *m,
 		load_unknown(l, m,
 			     "a step has no \"url\"; write it in "
 			     "[servers.NAME], and server = \"NAME\" here");
+	else if (section == SECTION_top &&
+		 key_find(SECTION_routine, SECTION_routine, m->key))
+		load_unknown(l, m,
+			     "\"%s\" is a key of a routine: write it in "
+			     "[routines.NAME]",
+			     m->key);
 	else if (near)
 		load_unknown(l, m, "unknown key \"%s\"; did you mean \"%s\"?",
 			     buf_cstr(&key), near);

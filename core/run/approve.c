@@ -98,6 +98,8 @@ static const char *full_name(const struct step_run *s, struct arena *arena)
 
 /* ---- the answer ---- */
 
+#define AGAIN "matins: write yes or no [y/N] "
+
 static void leave(struct approval *a, bool is_silent)
 {
 	struct approvals *all = a->step->ctx->approvals;
@@ -136,6 +138,24 @@ static void not_approved(struct step_run *s, const char *why)
 	step_close(s, &j);
 }
 
+/* A person has decided: no advice. */
+static void refused(struct step_run *s)
+{
+	const struct judgement j = {
+		.reason = REASON_APPROVAL,
+		.error = STR("not approved on the terminal"),
+	};
+
+	step_close(s, &j);
+}
+
+/* "y" and "yes" of "yes". */
+static bool is_short_for(struct str word, const char *whole)
+{
+	return (word.n == 1 || word.n == strlen(whole)) &&
+	       strncasecmp(word.p, whole, word.n) == 0;
+}
+
 static void on_input(void *arg, uint32_t events UNUSED)
 {
 	struct approval *a = arg;
@@ -143,13 +163,17 @@ static void on_input(void *arg, uint32_t events UNUSED)
 	ssize_t n = read(STDIN_FILENO, text, sizeof(text));
 	struct str line = {text, n > 0 ? (size_t)n : 0};
 	struct str word = str_trim(str_cut(&line, '\n'));
+	bool is_yes = is_short_for(word, "yes");
 
+	if (word.n && !is_yes && !is_short_for(word, "no")) {
+		(void)!fd_write_all(STDERR_FILENO, AGAIN, strlen(AGAIN));
+		return;
+	}
 	leave(a, n > 0);
-	if ((word.n == 1 || word.n == 3) &&
-	    strncasecmp(word.p, "yes", word.n) == 0)
+	if (is_yes)
 		approved(a->step, "on the terminal");
 	else
-		not_approved(a->step, "not approved on the terminal");
+		refused(a->step);
 }
 
 /* For struct jobs_giver: ask when no other question is open. */
@@ -176,7 +200,7 @@ static bool ask(void *arg)
 	scrub_apply(s->scrub, s->plan->message, &clean);
 	approve_ask(buf_str(&clean), s->ctx->routine, full_name(s, &arena),
 		    &out);
-	/* nobody answered before the question */
+	/* no key typed before the question is an answer */
 	tcflush(STDIN_FILENO, TCIFLUSH);
 	(void)!fd_write_all(STDERR_FILENO, out.p, out.n);
 	return false;

@@ -18,7 +18,7 @@ static void add_violations(const struct schema_result *found, bool lists_all,
 /* NULL: the value fits. */
 static const char *violation(const struct toml_value *condition,
 			     struct str value, bool lists_all,
-			     struct arena *arena)
+			     bool *ret_is_open, struct arena *arena)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(schema_freep) struct schema *schema = NULL;
@@ -27,9 +27,11 @@ static const char *violation(const struct toml_value *condition,
 	int rc;
 
 	toml_to_json(condition, &text);
+	*ret_is_open = true;
 	if (schema_compile(buf_str(&text), NULL, &schema, &err) < 0)
 		return arena_strdup(arena, err.msg);
 	rc = schema_validate(schema, value, arena, &found, &err);
+	*ret_is_open = rc != SCHEMA_VALID && rc != SCHEMA_VIOLATED;
 	if (rc == SCHEMA_VALID)
 		return NULL;
 	buf_clear(&text);
@@ -42,8 +44,10 @@ static const char *violation(const struct toml_value *condition,
 
 const char *condition_broken(const struct toml_value *condition,
 			     struct str value, const char *missing,
-			     bool lists_all, struct arena *arena)
+			     bool lists_all, bool *ret_is_open,
+			     struct arena *arena)
 {
+	*ret_is_open = false;
 	if (condition->type == TOML_BOOLEAN &&
 	    condition->boolean == (value.p != NULL))
 		return NULL;
@@ -51,7 +55,7 @@ const char *condition_broken(const struct toml_value *condition,
 		return arena_strdup(arena, missing);
 	if (condition->type == TOML_BOOLEAN)
 		return "it is there";
-	return violation(condition, value, lists_all, arena);
+	return violation(condition, value, lists_all, ret_is_open, arena);
 }
 
 const char *condition_unexpected(const struct step *step,
@@ -67,11 +71,13 @@ const char *condition_unexpected(const struct step *step,
 		struct err err = ERR_INIT;
 		const char *why;
 		struct ref ref;
+		bool is_open;
 
 		if (ref_read_self(str_of(m->key), &ref, &err) < 0 ||
 		    values_of_result(result, &ref, arena, &value, &err) < 0)
 			value.p = NULL;
-		why = condition_broken(&m->value, value, err.msg, true, arena);
+		why = condition_broken(&m->value, value, err.msg, true,
+				       &is_open, arena);
 		if (why)
 			buf_addf(&all, "%s%s: %s", all.n ? "; " : "expect ",
 				 m->key, why);

@@ -21,11 +21,15 @@
  * value      JSON; .p = NULL: it is not there
  * missing    a sentence for that
  * lists_all  every violation, not just the first
- * returns    what is broken, in `arena`; NULL: nothing is
+ * ret_is_open
+ *	      there is no verdict: the schema is too much work
+ * returns    what is broken, or why there is no verdict, in `arena`; NULL:
+ *	      nothing is
  */
 const char *condition_broken(const struct toml_value *condition,
 			     struct str value, const char *missing,
-			     bool lists_all, struct arena *arena) MUST_USE;
+			     bool lists_all, bool *ret_is_open,
+			     struct arena *arena) MUST_USE;
 
 /*
  * Judge the result of a step by its `expect`.

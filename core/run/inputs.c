@@ -6,6 +6,7 @@
 #include "core/base/jw.h"
 #include "core/base/scan.h"
 #include "core/config/params.h"
+#include "core/config/references.h"
 #include "core/run/advice_command.h"
 
 /* ---- as they are given ---- */
@@ -35,7 +36,7 @@ static int read_word(const char *word, struct input *ret, struct err *err)
 	if (!text.p || !name.n || str_is(name, ":"))
 		return err_set(err, ERR_USAGE,
 			       "-p %s: write NAME=VALUE, or NAME:=JSON", word);
-	*ret = (struct input){.name = name, .text = text};
+	*ret = (struct input){.name = name, .text = text, .is_given = true};
 	if (!str_ends(name, ":"))
 		return 0;
 	ret->name.n--;
@@ -62,6 +63,7 @@ static int read_given(const struct inputs_given *given, struct arena *arena,
 		ret->input[ret->n_inputs++] = (struct input){
 			.name = scan_decoded(it.key, SIZE_MAX, arena),
 			.json = it.value,
+			.is_given = true,
 		};
 	for (size_t i = 0; i < given->params.n; i++)
 		if (read_word(given->params.item[i],
@@ -76,6 +78,7 @@ static int read_given(const struct inputs_given *given, struct arena *arena,
 struct reading {
 	const struct params *params;
 	const struct inputs_given *asked;
+	struct strlist used; /* by the steps; of a part of the routine */
 	struct values given;
 	struct arena *arena;
 	struct buf wrong;
@@ -110,20 +113,40 @@ static struct str typed(struct str text, unsigned types, struct arena *arena)
 	return arena_str(arena, buf_str(&quoted));
 }
 
-static void judge(struct reading *r, const struct input *value)
+/* Advice for a text that is no JSON. */
+static const char *json_hint(struct str json, unsigned types)
+{
+	if (types & SCHEMA_TYPE_STRING || json.p[0] != '"')
+		return "";
+	return types & SCHEMA_TYPE_ARRAY    ? "; write it as '[\"a\", \"b\"]'"
+	       : types & SCHEMA_TYPE_OBJECT ? "; write it as '{\"a\": \"b\"}'"
+					    : "";
+}
+
+static void judge(struct reading *r, const struct input *value, unsigned types)
 {
 	const struct strlist found =
 		params_judge(r->params, value->name, value->json, r->arena);
 
 	for (size_t i = 0; i < found.n; i++)
-		wrong(r, value->name, "%s", found.item[i]);
+		wrong(r, value->name, "%s%s", found.item[i],
+		      json_hint(value->json, types));
+}
+
+static bool is_needed(const struct reading *r, const char *name)
+{
+	return !r->asked->is_optional &&
+	       (!r->asked->is_partial || list_has(&r->used, REFERENCES_ALL) ||
+		list_has(&r->used, name));
 }
 
 static void read_one(struct reading *r, const struct schema_property *p,
 		     struct values *ret)
 {
 	const struct input *given = find(&r->given, p->name);
-	struct input value = {.name = p->name, .json = p->fallback};
+	struct input value = {.name = p->name,
+			      .json = p->fallback,
+			      .is_given = given != NULL};
 
 	if (given && given->text.p && !str_is_utf8(given->text)) {
 		wrong(r, p->name, "is not UTF-8");
@@ -135,9 +158,10 @@ static void read_one(struct reading *r, const struct schema_property *p,
 				     : given->json;
 	if (value.json.p) {
 		if (given)
-			judge(r, &value);
+			judge(r, &value, p->types);
 		ret->input[ret->n_inputs++] = value;
-	} else if (!r->asked->is_optional) {
+	} else if (is_needed(r,
+			     arena_strndup(r->arena, p->name.p, p->name.n))) {
 		wrong(r, p->name, "is missing%s%.*s%s%s",
 		      p->description.n ? " (" : "", STR_ARG(p->description),
 		      p->description.n ? ")" : "",
@@ -194,6 +218,8 @@ int inputs_read(const struct config *config, const struct routine *routine,
 	if (params_read(routine, arena, &params, err) < 0 ||
 	    read_given(given, arena, &r.given, err) < 0)
 		return -1;
+	if (given->is_partial)
+		r.used = references_inputs(routine, arena);
 	if (!params.schema) {
 		ret->input = r.given.input;
 		ret->n_inputs = r.given.n_inputs;

@@ -17,6 +17,7 @@ struct inputs_given {
 	struct str object;     /* JSON object; words win over it. n = 0: none */
 	bool is_data;	       /* results of steps are in .object */
 	bool is_optional;      /* one that is missing is null: for `doctor` */
+	bool is_partial;       /* one that no step here uses may be missing */
 };
 
 /*
@@ -25,6 +26,7 @@ struct inputs_given {
  * then has them in the order of the table.
  *
  * config  of the routine; for messages
+ * r       all of it, or a copy with the steps that are to run
  * ret     its inputs, in `arena` or borrowed from `given`
  * errors  ERR_USAGE   every mistake in one message, a line each
  *	   ERR_CONFIG  params_read()

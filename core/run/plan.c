@@ -95,7 +95,7 @@ static struct strlist unused_params(const struct routine *r,
 	struct strlist known = references_inputs(r, arena);
 	struct strlist warnings = {NULL, 0};
 
-	/* those that are declared are for whom it concerns */
+	/* declared parameters are judged where they are read */
 	if (r->params || list_has(&known, REFERENCES_ALL))
 		return warnings;
 	for (size_t i = 0; i < inputs->n_inputs; i++) {
@@ -261,7 +261,7 @@ static int fill(struct plan_step *p, bool fills_argv, bool fills_params,
 	return fill_params(p->step->params, v, arena, &p->inputs, err);
 }
 
-/* What a plugin reads. */
+/* Standard input of a plugin. */
 static void write_request(struct plan_step *p, const struct values *v,
 			  struct arena *arena)
 {
@@ -341,6 +341,31 @@ static const char *unset_of(const struct step *step)
 	return step->unset || !step->server ? step->unset : step->server->unset;
 }
 
+/* As one word; a reference stays as it is written. */
+static void add_argument(struct buf *line, const char *arg)
+{
+	buf_addc(line, ' ');
+	if (!*arg || strpbrk(arg, " \t\n"))
+		text_add_word(line, arg);
+	else
+		buf_adds(line, arg);
+}
+
+/* Values of `params` that are known, else references; "" without. */
+static const char *say_params(const struct plan_step *p, struct arena *arena)
+{
+	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+
+	if (!p->step->params)
+		return "";
+	buf_adds(&line, " with ");
+	if (p->inputs.json.n)
+		buf_add_str(&line, p->inputs.json);
+	else
+		toml_to_json(p->step->params, &line);
+	return arena_strdup(arena, buf_cstr(&line));
+}
+
 /* Say what a dry run leaves out. The URL of a server may hold a key. */
 static const char *say_what(const struct plan_step *p, struct arena *arena)
 {
@@ -356,13 +381,17 @@ static const char *say_what(const struct plan_step *p, struct arena *arena)
 		return arena_printf(arena, "would ask for approval: %s",
 				    step->message);
 	if (!p->request.program)
-		return arena_printf(
-			arena, "would call: %s of the remote server %s",
-			step->tool ? step->tool : "?",
-			step->server_name ? step->server_name : "?");
+		return arena_printf(arena,
+				    "would call: %s of the remote server %s%s",
+				    step->tool ? step->tool : "?",
+				    step->server_name ? step->server_name : "?",
+				    say_params(p, arena));
 	buf_adds(&line, "would run:");
 	for (size_t i = 0; p->request.argv[i]; i++)
-		buf_addf(&line, " %s", p->request.argv[i]);
+		add_argument(&line, p->request.argv[i]);
+	if (step->tool)
+		buf_addf(&line, "; would call %s%s", step->tool,
+			 say_params(p, arena));
 	if (step->stdin_text)
 		buf_addf(&line, "; its stdin: %s", step->stdin_text);
 	return arena_strdup(arena, buf_cstr(&line));
@@ -401,7 +430,7 @@ static int prepare(const struct plan_options *o, const struct values *inputs,
 	return 0;
 }
 
-/* Those that a step waits for, and so on. */
+/* Steps that a step waits for, and so on. */
 static void take_waits(struct plan *plan, size_t step)
 {
 	const struct flow_step *flow = plan->steps[step].flow;
@@ -475,6 +504,7 @@ int plan_make(const struct plan_options *o, struct arena *arena,
 {
 	const struct routine *r = o->routine;
 	struct strlist known = names_of(r, arena), only, skipped;
+	struct inputs_given given = o->given;
 	const struct flow_step *flow;
 	struct plan plan;
 
@@ -492,7 +522,8 @@ int plan_make(const struct plan_options *o, struct arena *arena,
 		.inputs = {.is_optional = o->given.is_optional,
 			   .is_data = o->given.is_data},
 	};
-	if (inputs_read(o->config, r, &o->given, arena, &plan.inputs, err) < 0)
+	given.is_partial = o->only_step;
+	if (inputs_read(o->config, r, &given, arena, &plan.inputs, err) < 0)
 		return -1;
 	flow = flow_make(r, arena, NULL);
 	for (size_t i = 0; i < r->n_steps; i++) {

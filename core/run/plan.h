@@ -41,10 +41,10 @@ struct plan_step {
 	struct gate_request request; /* argv complete; env still empty */
 	struct fill_params inputs;   /* .json: arguments of tools/call */
 	struct str items;	     /* of `foreach`: a JSON array */
-	struct str input;	     /* what a program reads; may be empty */
+	struct str input;	     /* text for a program; may be empty */
 	struct str message;	     /* to be approved */
 	const struct config *config;
-	const struct flow_step *flow; /* what it waits for */
+	const struct flow_step *flow; /* steps to wait for */
 	const char *protocol;	      /* pinned revision, or NULL */
 	bool strict;		      /* the step says so, or its server */
 	bool owns_items;	      /* the person gave them */
@@ -56,7 +56,7 @@ struct plan {
 	struct plan_step *steps; /* file order, one per step of the routine */
 	size_t n_steps;
 	bool by_needs;		 /* not in file order */
-	struct values inputs;	 /* those of -p alone */
+	struct values inputs;	 /* inputs of -p alone */
 	struct strlist warnings; /* about -p that no step uses */
 };
 

@@ -10,13 +10,10 @@ static void skip(struct plan_step *p, enum step_reason reason,
 		 struct arena *arena, const char *fmt, ...)
 {
 	va_list ap;
-	char *text = NULL;
 
 	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) >= 0)
-		p->error = str_of(arena_strdup(arena, text));
+	p->error = str_of(arena_vprintf(arena, fmt, ap));
 	va_end(ap);
-	free(text);
 	p->reason = reason;
 }
 
@@ -69,8 +66,10 @@ static void judge_after(const struct turn *t, struct plan_step *p,
 
 /* ---- when ---- */
 
+/* ret_is_open  as of condition_broken() */
 static const char *judge_condition(const struct toml_member *m,
-				   const struct values *v, struct arena *arena)
+				   const struct values *v, bool *ret_is_open,
+				   struct arena *arena)
 {
 	struct ref_string ref;
 	struct str value = {NULL, 0};
@@ -79,7 +78,8 @@ static const char *judge_condition(const struct toml_member *m,
 	if (ref_read(str_of(m->key), arena, &ref, &err) < 0 || !ref.is_whole ||
 	    values_find(v, &ref.part[0].ref, arena, &value, &err) < 0)
 		value.p = NULL;
-	return condition_broken(&m->value, value, err.msg, false, arena);
+	return condition_broken(&m->value, value, err.msg, false, ret_is_open,
+				arena);
 }
 
 static void judge_when(struct plan_step *p, const struct values *v,
@@ -89,11 +89,14 @@ static void judge_when(struct plan_step *p, const struct values *v,
 
 	for (size_t i = 0; when && i < when->table.n; i++) {
 		const struct toml_member *m = &when->table.member[i];
-		const char *why = judge_condition(m, v, arena);
+		bool is_open;
+		const char *why = judge_condition(m, v, &is_open, arena);
 
 		if (!why)
 			continue;
-		skip(p, REASON_CONDITION, arena, "when %s: %s", m->key, why);
+		/* a server that chooses the value could undo a guard */
+		skip(p, is_open ? REASON_REFERENCE : REASON_CONDITION, arena,
+		     "when %s: %s", m->key, why);
 		return;
 	}
 }
@@ -146,8 +149,10 @@ void turn_take(const struct turn *t, size_t step, struct arena *arena)
 	if (p->reason == REASON_NONE)
 		judge_after(t, p, arena);
 	v.step = p->step->name;
+	v.is_judged = true;
 	if (p->reason == REASON_NONE)
 		judge_when(p, &v, arena);
+	v.is_judged = false;
 	v.is_lenient = p->step->after;
 	if (p->reason != REASON_NONE)
 		return;
@@ -167,18 +172,15 @@ static bool would_run(const struct plan_step *p)
 }
 
 PRINTF(3, 4)
-static void would_skip(struct plan_step *p, struct arena *arena,
-		       const char *fmt, ...)
+static void would_not(struct plan_step *p, struct arena *arena, const char *fmt,
+		      ...)
 {
 	va_list ap;
-	char *text = NULL;
 
 	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) >= 0)
-		p->error = str_of(
-			arena_printf(arena, "would be skipped: %s", text));
+	p->error = str_of(
+		arena_printf(arena, "would %s", arena_vprintf(arena, fmt, ap)));
 	va_end(ap);
-	free(text);
 	p->would_not_run = true;
 }
 
@@ -192,6 +194,7 @@ static void foresee_when(struct plan_step *p, const struct values *v,
 		const struct toml_member *m = &when->table.member[i];
 		struct ref_string ref;
 		const char *why;
+		bool is_open;
 
 		if (ref_read(str_of(m->key), arena, &ref, ERR_IGNORED) < 0 ||
 		    !ref.is_whole || ref.part[0].ref.root != REF_INPUT) {
@@ -199,9 +202,10 @@ static void foresee_when(struct plan_step *p, const struct values *v,
 				 m->key);
 			continue;
 		}
-		why = judge_condition(m, v, arena);
+		why = judge_condition(m, v, &is_open, arena);
 		if (why) {
-			would_skip(p, arena, "when %s: %s", m->key, why);
+			would_not(p, arena, "%s: when %s: %s",
+				  is_open ? "fail" : "be skipped", m->key, why);
 			return;
 		}
 	}
@@ -219,8 +223,9 @@ void turn_foresee(const struct turn *t, size_t step, struct arena *arena)
 		const struct plan_step *of = &t->plan->steps[w->step];
 
 		if (w->must_be_ok && !would_run(of))
-			would_skip(p, arena, "needs %s, which would not run",
-				   of->step->name);
+			would_not(p, arena,
+				  "be skipped: needs %s, which would not run",
+				  of->step->name);
 	}
 	if (p->would_not_run)
 		return;

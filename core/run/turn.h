@@ -1,5 +1,5 @@
 /*
- * What becomes of a step when it is its turn: whether the steps that it needs
+ * Fate of a step when it is its turn: whether the steps that it needs
  * went well, whether its conditions hold, and the values of its arguments.
  *
  * Pure.

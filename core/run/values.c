@@ -6,6 +6,9 @@
 #include "core/base/jw.h"
 #include "core/base/scan.h"
 
+/* Of an output that a message shows. */
+#define SHOWN_BYTES 60
+
 /* ---- inputs ---- */
 
 /* The last -p of that name. */
@@ -199,12 +202,19 @@ static int no_part(const struct report_step *s, const struct ref *ref,
 	AUTO(buf_release) struct buf there = BUF_INIT(BUF_UNBOUNDED);
 	struct str value;
 
-	/* its own state, reason and error are no part of a result */
+	/* state, reason and error of the step are no part of a result */
 	for (size_t i = ref->root == REF_SELF ? 3 : 0; i < ARRAY_LEN(parts);
 	     i++)
 		if (parts[i].get(s, arena, &value))
 			buf_addf(&there, "%s%s", there.n ? ", " : "",
 				 parts[i].key);
+	if (str_is(key, "json") && get_output(s, arena, &value))
+		return err_set(err, ERR_UNKNOWN,
+			       "%.*s has no \"json\", because its output is "
+			       "not JSON: %.*s; it has: %s",
+			       STR_ARG(ref->head),
+			       STR_ARG(str_first(value, SHOWN_BYTES)),
+			       buf_cstr(&there));
 	return err_set(err, ERR_UNKNOWN, "%.*s has no \"%.*s\"; it has: %s",
 		       STR_ARG(ref->head), STR_ARG(key), buf_cstr(&there));
 }
@@ -248,6 +258,27 @@ static struct str read_once(struct values_read *read,
 	return o->json;
 }
 
+/* Say why there is none. */
+static int no_result(const struct values *v, const struct ref *ref,
+		     struct err *err)
+{
+	const char *text =
+		ref->root == REF_STEPS ? " has no result; run that step as well"
+		: v->has_no_record ? ": no record of runs can be opened here, "
+				     "see the warning"
+				   : ": there is no earlier run of the whole "
+				     "routine that was ok";
+
+	err_set(err, ERR_UNKNOWN, "%.*s%s", STR_ARG(ref->head), text);
+	if (ref->root == REF_STEPS || v->has_no_record || v->is_judged)
+		return -1;
+	return err_set(err, ERR_UNKNOWN,
+		       "%.*s%s; until then when = { \"$%.*s%.*s\" = true } "
+		       "skips this step",
+		       STR_ARG(ref->head), text, STR_ARG(ref->head),
+		       STR_ARG(ref->path));
+}
+
 static int step_json(const struct values *v, const struct ref *ref,
 		     struct arena *arena, struct str *ret, struct err *err)
 {
@@ -257,13 +288,7 @@ static int step_json(const struct values *v, const struct ref *ref,
 	struct str json = {NULL, 0};
 
 	if (!s)
-		return err_set(err, ERR_UNKNOWN,
-			       ref->root == REF_PREVIOUS
-				       ? "%.*s: there is no earlier run of "
-					 "the whole routine that was ok"
-				       : "%.*s has no result; run that step as "
-					 "well",
-			       STR_ARG(ref->head));
+		return no_result(v, ref, err);
 	if (v->read && str_is(ref_first_key(ref, arena), "json"))
 		json = read_once(v->read, s);
 	return json.p ? ref_follow(&behind, json, ret, err)

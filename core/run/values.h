@@ -20,7 +20,8 @@
 struct input {
 	struct str name;
 	struct str text; /* of -p NAME=TEXT, its type unknown; else p = NULL */
-	struct str json; /* its value where there is no text */
+	struct str json; /* value where there is no text */
+	bool is_given;	 /* false: the default of a declared one */
 };
 
 /* A result, or {NULL}: of a step that has not ended, or an unknown one. */
@@ -40,11 +41,13 @@ struct values_read {
 struct values {
 	struct input *input;
 	size_t n_inputs;
-	bool is_optional;  /* an input that is missing is null */
-	bool is_data;	   /* a step gave the inputs, from what others made */
-	bool is_lenient;   /* a path that is not there is VALUES_ABSENT */
-	const char *step;  /* that the values are for; in messages */
-	values_step *find; /* NULL: before the run */
+	bool is_optional;   /* an input that is missing is null */
+	bool is_data;	    /* a step gave the inputs, from what others made */
+	bool is_lenient;    /* a path that is not there is VALUES_ABSENT */
+	bool is_judged;	    /* by `when`, which may ask for what is not there */
+	bool has_no_record; /* of runs: no ledger can be opened */
+	const char *step;   /* reader of the values; in messages */
+	values_step *find;  /* NULL: before the run */
 	/* Object behind $run. */
 	struct str (*run)(void *arg);
 	void *arg;		  /* of both */

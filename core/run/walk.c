@@ -213,6 +213,7 @@ void walk_init(struct walk *w, struct walk_world *world, struct arena *arena)
 	};
 	w->turn.values.run = facts_of_run;
 	w->turn.values.find = find_result;
+	w->turn.values.has_no_record = !world->ledger;
 	w->turn.values.arg = w;
 }
 

@@ -419,3 +419,21 @@ enum schema_type schema_property_type(const struct schema *s, struct str name)
 	return __builtin_popcount(types) == 1 ? (enum schema_type)types
 					      : SCHEMA_TYPE_UNKNOWN;
 }
+
+bool schema_keyword(struct str name, enum schema_below *ret,
+		    const char **ret_near)
+{
+	const char *names[N_KEYWORDS];
+
+	for (size_t i = 0; i < N_KEYWORDS; i++) {
+		names[i] = KEYWORDS[i].name;
+		if (!str_is(name, names[i]))
+			continue;
+		*ret = KEYWORDS[i].shape >= SHAPE_SCHEMA_MAP ? SCHEMA_BELOW_EACH
+		       : KEYWORDS[i].shape >= SHAPE_SCHEMA   ? SCHEMA_BELOW_ONE
+							   : SCHEMA_BELOW_NONE;
+		return true;
+	}
+	*ret_near = str_nearest(name, names, N_KEYWORDS);
+	return false;
+}

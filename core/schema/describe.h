@@ -71,6 +71,21 @@ const char *schema_type_phrase(enum schema_type type) MUST_USE;
 size_t node_property_names(const struct node *node, struct arena *arena,
 			   const char *const **ret) MUST_USE;
 
+/* Schemas that the value of a keyword is, or holds. */
+enum schema_below {
+	SCHEMA_BELOW_NONE,
+	SCHEMA_BELOW_ONE,  /* a schema, or an array of them */
+	SCHEMA_BELOW_EACH, /* an object with a schema under each name */
+};
+
+/*
+ * Find a keyword of any draft; false: there is none of this name.
+ *
+ * ret_near  then the nearest one, static; NULL where none is near
+ */
+bool schema_keyword(struct str name, enum schema_below *ret,
+		    const char **ret_near) MUST_USE;
+
 /* "string", "integer"; for one bit. Static. */
 const char *schema_type_name(enum schema_type type) MUST_USE;
 

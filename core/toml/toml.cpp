@@ -420,7 +420,14 @@ static int syntax_error(const struct reader *r, const toml::parse_error &e)
 	if (!strncmp(text, prefix, sizeof(prefix) - 1))
 		text += sizeof(prefix) - 1;
 	return err_at(r->err, ERR_CONFIG, e.source().begin.line,
-		      byte_col(r, e.source().begin), "not TOML: %s", text);
+		      byte_col(r, e.source().begin), "not TOML: %s%s", text,
+		      strstr(text, "as dotted key")
+			      ? "; the table stands above already: write the "
+				"row there, between its { }"
+		      : strstr(text, "string: unescaped control")
+			      ? "; the quote of a string that begins here is "
+				"not closed in its line"
+			      : "");
 }
 
 static bool fails_assertion(struct str text)

@@ -233,7 +233,7 @@ done
 exec 9>&-
 wait "$asker"
 run_matins call --batch /dev/null -- "${server[@]}"
-exit_is "--batch: nothing to do" 0
+exit_is "--batch: nothing to do is no success" 2
 err_like "an empty batch is named in a message" '/dev/null holds no calls'
 run_matins call --batch better --data -- "${server[@]}"
 exit_is "--batch --data is wrong usage" 64
@@ -499,5 +499,15 @@ if [[ $(id -u) == 0 ]]; then
 else
 	skip "an ordinary user can make a call" "all of this ran as one"
 fi
+
+# a program that prints other things, and stays, is told before its time is over
+env --default-signal=INT "$BIN" tools -- "$PYTHON" -uc \
+	'import time; print("hello, I am no server"); time.sleep(4321)' \
+	>"$out" 2>"$err" </dev/null &
+pid=$!
+ok "a program that is no server is doubted" wait_for 60 grep -q 'no MCP message' "$err"
+kill -INT $pid
+wait $pid
+err_like "with what it printed" 'printed "hello, I am no server", which is no MCP message; its answer is waited for'
 
 done_testing

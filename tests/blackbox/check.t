@@ -320,7 +320,7 @@ END
 run_matins check modulex.toml
 exit_is "modulex: its tables are known" 0
 err_like "modulex: with a note" \
-	'^modulex\.toml:1:2: note: \[identity\] is a table of modulex; it is ig'
+	'^modulex\.toml:1:2: note: \[identity\] is a table of modulex; only'
 
 # ---- the vocabulary ----
 
@@ -331,14 +331,14 @@ for word in mcp-client mcp-query script harness timeout stdout_max tool; do
 done
 out_like "steps: a long key stands apart from its text" '^  args_from_data  what becomes'
 run_matins steps --json
-json_is "steps --json lists types and their keys" steps '#7' steps[0].type mcp-client \
+json_is "steps --json lists types and their keys" steps '#8' steps[0].type mcp-client \
 	steps[0].keys[0].name name
 run_matins steps x
 exit_is "steps: takes no argument" 64
 run_matins steps --md
 if [[ -f $TOP/routines/README.md ]]; then
-	file_is "routines/README.md is what \`make docs\` prints" \
-		"$TOP/routines/README.md" "$out"
+	sed -n '/^## Step types/,$p' "$TOP/routines/README.md" >keys.md
+	file_is "routines/README.md is what \`make docs\` prints" keys.md "$out"
 	awk -f "$TOP/core/cli/manual.awk" "$TOP/routines/README.md" \
 		"$TOP/core/cli/matins.1" >manual
 	ok "the manual page has the list of keys" \
@@ -351,7 +351,7 @@ for key in retry foreach output schema expect; do
 		name = "a"
 		type = "script"
 		command = "x"
-		$key = "x"
+		$key = 1
 	END
 	run_matins check later.toml
 	err_like "$key is not taken silently" ":5:[0-9]+: .*$key"
@@ -428,4 +428,105 @@ err_like "in its place" ':21:1: unknown key "comand"; did you mean "command"\?'
 err_like "a row of exec has no arguments" \
 	':9:17: a program of "exec" stands without arguments; write "ls"'
 err_unlike "neither a file with a blank, nor an unknown program" ':(8|13):'
+# ---- a table that is written twice, and keys as arguments ----
+
+{
+	plain a cat 'sandbox = { read = ["."] }' 'sandbox.write = ["x"]'
+} >twice.toml
+run_matins check twice.toml
+err_like "a row behind a table in { }: said where it goes" \
+	'twice.toml:[0-9]+:1: not TOML: .* write the row there, between its \{ \}'
+mkdir -p "$HOME/.ssh"
+: >"$HOME/.ssh/id_rsa"
+{
+	plain a cat "args = ['$HOME/.ssh/id_rsa']"
+	plain b cat "args = ['$HOME/.ssh/nothere']"
+	plain c cat "args = ['$HOME/.ssh/id_rsa']" 'sandbox.read = ["~/.ssh/id_rsa"]'
+} >keys.toml
+run_matins check keys.toml
+exit_is "a key as an argument: a warning" 0
+err_like "which names it" \
+	'keys.toml:1:1: warning: .*/id_rsa can be read, because an argument names it; ~/\.ssh holds keys'
+is "but none that is granted, or is not there" "$(grep -c 'argument names it' "$err")" 1
+run_matins run -c keys.toml r --only a
+err_like "a run says it, too" 'id_rsa can be read, because an argument names it'
+
+# ---- keywords of schemas ----
+
+# JSON Schema passes over a keyword that it does not have: { maximun = 3 }
+# would hold for every number
+cat >words.toml <<-'END'
+	[routines.r.params]
+	m = { type = "integer", maximun = 3 }
+	p = { typ = "integer", "x-note" = 1, "$comment" = "of mine" }
+	q = { properties = { typ = { minLenght = 3 } }, default = { typ = "abc", foo = 1 }, allOf = [{ requierd = [] }] }
+	[[routines.r.steps]]
+	name = "a"
+	type = "script"
+	command = "true"
+	args = ["$input.m", "$input.p", "$input.q"]
+	when = { "$input.m" = { zork = 1 } }
+	expect = { "$.output" = { items = { maxmium = 3 } } }
+END
+run_matins check words.toml
+exit_is "keywords that there are not: an error" 1
+for line in '2:25: .*"maximun", .*"maximum"' '3:7: .*"typ", .*"type"' \
+	'4:30: .*"minLenght", .*"minLength"' '4:96: .*"requierd", .*"required"' \
+	'10:25: .*"zork", .*"x-"' '11:37: .*"maxmium", .*"maximum"'; do
+	err_like "keywords: $line" "^words\.toml:$line"
+done
+err_like "keywords: no more than these" '^words\.toml: 6 errors$'
+run_matins run -c words.toml r -p m=9 -p p=1 -p q='{}'
+exit_is "keywords: nothing is run" 1
+run_matins check --lax words.toml
+exit_is "keywords, --lax: warnings" 0
+out_like "keywords, --lax: as many" ', 6 warnings$'
+
+cat >when.toml <<-'END'
+	[[routines.r.steps]]
+	name = "a"
+	type = "script"
+	command = "true"
+	when = "$input.n > 3"
+	expect = "$.output"
+END
+run_matins check when.toml
+err_like "when as a string: what it is" \
+	'^when\.toml:5:8: "when" must be a table of conditions: \{ "\$input\.n" = \{ minimum = 4 \} \}, not the string'
+err_like "expect as a string: what it is" \
+	'^when\.toml:6:10: "expect" must be a table of conditions: \{ "\$\.json\.n" = '
+err_like "no more is said of them" '^when\.toml: 2 errors$'
+
+# ---- what looks like a reference ----
+
+cat >looks.toml <<-'END'
+	[routines.r.params]
+	DATE = { default = "x" }
+	[[routines.r.steps]]
+	name = "a"
+	type = "script"
+	command = "sh"
+	args = ["-c", "echo ${DATE}", "{{stpes.a.output}} {{previos.a.output}} {{inptu.DATE}}", "${DATE}", "${OTHER}"]
+	[[routines.r.steps]]
+	name = "b"
+	type = "script"
+	command = "sh"
+	args = ["-c", "echo ${DATE}"]
+	env = { DATE = "2" }
+END
+run_matins check looks.toml
+exit_is "misspelt references: warnings" 0
+for root in steps previous input; do
+	err_like "each in a text is said: $root" ":7:31: warning: .* a reference is \"\\\$$root\."
+done
+err_like "a parameter as a variable: in a text" ':7:15: warning: "\$\{DATE\}" .* a reference is "\$input\.DATE"'
+err_like "a parameter as a variable: as a whole" ':7:89: warning: "\$\{DATE\}" .* a reference is "\$input\.DATE"'
+err_like "another variable is none" ':7:100: warning: "\$\{OTHER\}" .*variables are replaced in'
+out_like "nor is one that env sets" ', 7 warnings$'
+
+printf '%s\n' '[routines.r]' 'steps = []' 'description = "x' >quote.toml
+run_matins check quote.toml
+err_like "a quote that is not closed" \
+	'^quote\.toml:3:[0-9]+: not TOML: .*; the quote of a string that begins here is not closed in its line$'
+
 done_testing

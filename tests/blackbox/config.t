@@ -247,4 +247,13 @@ END
 run_matins run -c all.toml r
 exit_is "a variable of the whole file: nothing works" 1
 
+# ---- what is to be written and is not there ----
+
+printf '[[routines.r.steps]]\nname = "s"\ntype = "script"\ncommand = "true"\nsandbox.write = ["notes.log", ".notes"]\n' >absent.toml
+run_matins check absent.toml
+exit_is "a write grant of what is not there" 1
+err_like "a name with a suffix: how to make it as a file" \
+	'notes\.log, which does not exist; .touch .*/notes\.log. makes a file, .mkdir -p .*/notes\.log. a folder$'
+err_like "another one: a folder" '\.notes, which does not exist; .mkdir -p [^ ]*/\.notes.$'
+
 done_testing

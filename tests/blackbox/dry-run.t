@@ -3,16 +3,6 @@
 # shellcheck disable=SC2016
 . "${BASH_SOURCE%/*}/lib.sh"
 
-# plain NAME COMMAND [LINES...]: a step of type script
-plain() {
-	local name=$1 command=$2
-
-	shift 2
-	printf '[[routines.r.steps]]\nname = "%s"\ntype = "script"\ncommand = "%s"\n' \
-		"$name" "$command"
-	(($# == 0)) || printf '%s\n' "$@"
-	echo
-}
 says() {
 	json_get "step_results[$1].error"
 }
@@ -60,5 +50,34 @@ run_matins run -c r.toml r --resume last --dry-run --json
 like "a result that would be taken" "$(says 0)" '^would be taken from run [0-9]+$'
 like "or may be" "$(says 1)" '^would be taken from run [0-9]+, if what it refers to is the same$'
 is "what would run again" "$(says 2)" "would run: false"
+
+cat >call.toml <<-'END'
+	[[routines.r.steps]]
+	name = "a"
+	type = "mcp-client"
+	command = "matins"
+	args = ["brief"]
+	tool = "repos"
+	params = { paths = ["$input.x"], n = 1 }
+	[[routines.r.steps]]
+	name = "b"
+	type = "mcp-client"
+	command = "matins"
+	args = ["brief"]
+	tool = "repos"
+	params = { paths = "$steps.a.json" }
+	[[routines.r.steps]]
+	name = "c"
+	type = "script"
+	command = "jq"
+	args = ["-r", "map(.output) | join(\"; \")", "$steps.a.json", ""]
+END
+run_matins run -c call.toml r -p x=/tmp/v --dry-run --json
+is "a call: the tool, and values that are known" "$(says 0)" \
+	'would run: matins brief; would call repos with {"paths":["/tmp/v"],"n":1}'
+is "a call: references that are not" "$(says 1)" \
+	'would run: matins brief; would call repos with {"paths":"$steps.a.json"}'
+is "an argument is one word" "$(says 2)" \
+	"would run: jq -r 'map(.output) | join(\"; \")' \$steps.a.json ''"
 
 done_testing

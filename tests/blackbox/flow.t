@@ -11,16 +11,6 @@ made() {
 	printf 'handshake\nexpect tools/call\nreply %s\nexpect-eof\n' "$2" \
 		>"$T/$1.peer"
 }
-# plain NAME COMMAND [LINES...]: a step of type script
-plain() {
-	local name=$1 command=$2
-
-	shift 2
-	printf '[[routines.r.steps]]\nname = "%s"\ntype = "script"\ncommand = "%s"\n' \
-		"$name" "$command"
-	(($# == 0)) || printf '%s\n' "$@"
-	echo
-}
 
 # ---- bytes ----
 
@@ -175,6 +165,23 @@ exit_is "after a failure: status 2" 2
 json_is "after: success is for runs without one" step_results[5].state ok \
 	step_results[6].reason condition
 
+# a guard that a long value leaves undecided is no guard that holds
+guard='{ not = { pattern = "^(a|aa)+$" } }'
+{
+	plain n "$PYTHON" 'args = ["-c", "print(40000 * \"a\" + \"!\")"]'
+	plain alert echo "when = { \"\$steps.n.output\" = $guard }"
+	plain fine echo "when = { \"\$steps.n.state\" = $guard }"
+	plain given echo "when = { \"\$input.v\" = $guard }"
+} >r.toml
+run_matins run -c r.toml r -p v=b --json
+exit_is "a condition without a verdict: status 2" 2
+json_is "it fails the step" step_results[1].state failed \
+	step_results[1].reason reference \
+	step_results[1].error '~when [$]steps.n.output: .*no verdict' \
+	step_results[2].state ok step_results[3].state ok
+run_matins run -c r.toml r -p "v=$(printf '%040000d' 0 | tr 0 a)!" --dry-run
+out_like "a dry run says so" 'would fail: when [$]input.v: .*no verdict'
+
 # ---- needs ----
 
 {
@@ -238,9 +245,35 @@ json_is "a run of a part is not the run before" step_results[1].output 5
 } >new.toml
 run_matins run -c new.toml r --json
 json_is "without a run before: said" step_results[0].reason reference \
-	step_results[0].error "previous.a: there is no earlier run of the whole routine that was ok"
+	step_results[0].error \
+	"previous.a: there is no earlier run of the whole routine that was ok; until then when = { \"\$previous.a.output\" = true } skips this step"
+run_matins check new.toml
+err_like "without a run before: check notes it" \
+	'^new\.toml:5:9: note: \$previous\.a is there once .* when = \{ "\$previous\.a\.output" = true \}'
+cp new.toml first.toml
+echo 'when = { "$previous.a.output" = true }' >>first.toml
+run_matins check first.toml
+err_unlike "with that condition: no note" note
+run_matins run -c first.toml r
+out_like "with it the first run skips it" '^\(skipped: when .* that was ok\)$'
+sed 's/.*when = .*/after = "always"/' first.toml >after.toml
+run_matins check after.toml
+err_unlike "what is empty without a run before: no note" note
+: >no-folder
+XDG_STATE_HOME=$T/no-folder run_matins run -c new.toml r --json
+json_is "without a record of runs: said" step_results[0].error \
+	"previous.a: no record of runs can be opened here, see the warning"
+err_like "there is the warning" "this run is not recorded"
 run_matins run -c r.toml r --dry-run
 exit_is "a dry run needs no results" 0
+
+{
+	plain text echo 'args = ["not json"]'
+	plain user echo 'args = ["$steps.text.json.n"]'
+} >text.toml
+run_matins run -c text.toml r --json
+json_is "a text that is not JSON: said" step_results[1].error \
+	'steps.text has no "json", because its output is not JSON: "not json"; it has: state, reason, error, output, data'
 
 # ---- mistakes are placed without a run ----
 

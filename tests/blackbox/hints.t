@@ -403,4 +403,17 @@ run_matins exec --memory 64MiB --processes 50 -- sh -c 'exit 1'
 err_unlike "a bound that was far is not" 'limit|^matins: memory: '
 cd .. || exit
 
+# ---- names that a shell would read otherwise ----
+
+cat >words.toml <<-'END'
+	[[routines.r.steps]]
+	name = "two words; x"
+	type = "script"
+	command = "sh"
+	args = ["-c", "ls; exit 1"]
+END
+run_matins run -c words.toml r
+out_like "the command of a hint names a step of two words as one" \
+	"needs: matins trace -c .*words.toml r 'two words; x'\$"
+
 done_testing

@@ -76,6 +76,21 @@ for words in x =x :=x repo:=x; do
 	err_like "-p $words is said" "^matins: -p $words"
 done
 
+cat >many.toml <<-'END'
+	[routines.r.params]
+	list = { type = "array" }
+	table = { type = "object" }
+	[[routines.r.steps]]
+	name = "show"
+	type = "script"
+	command = "echo"
+	args = ["$input.list", "$input.table"]
+END
+run_matins run -c many.toml r -p list='["a' -p table=x
+err_like "a list that is no JSON: how to write it" \
+	'list: is a string, must be an array; write it as .\["a", "b"\].$'
+err_like "likewise an object" 'table: .* an object; write it as .\{"a": "b"\}.$'
+
 echo '[1]' >list.json
 : >empty.json
 for file in list.json empty.json nothere.json; do
@@ -83,6 +98,14 @@ for file in list.json empty.json nothere.json; do
 	exit_is "--params $file: status 64" 64
 	is "--params $file does not run" "$(<"$out")" ""
 done
+
+mkfifo fifo
+timeout 20 "$BIN" run -c p.toml digest --params fifo >"$out" 2>"$err"
+is "--params of a FIFO that nothing writes waits for nothing" $? 64
+err_like "and is told" 'fifo: not a regular file'
+"$BIN" run -c p.toml digest --json --params <(cat given.json) >"$out" 2>"$err"
+is "a pipe of the shell is read" "$(shown)" \
+	'<x/y><3><full><{"repo":"x/y","days":3,"mode":"full"}>'
 
 # ---- the other commands ----
 
@@ -123,8 +146,9 @@ json_is "list --json has the schemas" routines '#1' routines[0].params '#3' \
 	routines[0].params[1].schema.default 7
 run_matins list -c p.toml digest --names
 exit_is "list takes a routine or a list" 64
-for command in run step doctor; do
-	run_matins "$command" -c p.toml digest --help
+for command in run step doctor trace 'golden record'; do
+	# shellcheck disable=SC2086
+	run_matins $command -c p.toml digest --help
 	exit_is "$command digest --help: status 0" 0
 	is "$command digest --help shows them" \
 		"$(tail -n 5 "$out")" "$(<want)"
@@ -215,6 +239,64 @@ cp "$out" matins.schema.json
 run_matins check named.toml
 exit_is "the line that names it is a comment" 0
 
+# ---- a parameter that no step uses ----
+
+cat >unused.toml <<-'END'
+	[routines.r]
+	params.k = { type = "string", default = "x" }
+	params.used = { default = 1 }
+	[[routines.r.steps]]
+	name = "a"
+	type = "script"
+	command = "echo"
+	args = ["{{input.used}}"]
+END
+run_matins check unused.toml
+err_is "a declared parameter that no step uses is warned of, and no other" \
+	'unused.toml:2:8: warning: no step of routine "r" uses the parameter "k": write "$input.k" in `params` or `args` of a step'
+sed -i 's/{{input.used}}/$input/' unused.toml
+run_matins check unused.toml
+err_is "its twin: a step uses all of them" ""
+
+# ---- one step demands what it uses ----
+
+echo text >"$T/none"
+mkdir -p part
+cat >part/r.toml <<-END
+	[routines.r.params]
+	k = { type = "string" }
+	[[routines.r.steps]]
+	name = "plain"
+	type = "script"
+	command = "sh"
+	args = ["-c", "cat $T/none"]
+	[[routines.r.steps]]
+	name = "uses"
+	type = "script"
+	command = "sh"
+	args = ["-c", "cat $T/none", "-", "\$input.k"]
+END
+run_matins step -c part/r.toml r plain
+exit_is "a step that uses no parameter demands none" 2
+run_matins step -c part/r.toml r plain -p k=1 -p j=2
+err_like "but it judges those that are given" 'j: there is no such parameter'
+run_matins step -c part/r.toml r uses
+exit_is "one that uses it demands it: status 64" 64
+err_like "and says so" 'k: is missing: add -p k=VALUE'
+run_matins run -c part/r.toml r --only plain
+exit_is "a run demands all" 64
+run_matins run -c part/r.toml r -p k=none --json
+json_is "advice names the parameters that the step uses, not their values" \
+	step_results[0].advice[1].text '~trace .* r plain$' \
+	step_results[1].advice[1].text '~trace .* r uses -p k=VALUE$'
+run_matins trace -c part/r.toml r plain
+err_unlike "a trace of the step runs" 'is missing'
+run_matins trace -c part/r.toml r plain uses
+exit_is "a trace of both demands it" 64
+cp part/r.toml part/apply.toml
+run_matins trace --apply -c part/apply.toml r uses -p "k=a b"
+err_like "what it says to type has them" "step .* r uses -p 'k=a b'"
+
 # ---- without the table all is as before ----
 
 cat >free.toml <<-'END'
@@ -228,5 +310,20 @@ run_matins run -c free.toml r -p k=1e2 -p other=x --json
 is "without a table any name is taken, and typed by a guess" "$(shown)" \
 	'<1e2><{"k":1e2,"other":"x"}>'
 err_unlike "what \$input has is used" 'no step uses'
+
+# ---- what no argument can hold ----
+
+cat >nul.toml <<'END'
+[[routines.r.steps]]
+name = "one"
+type = "script"
+command = "echo"
+args = ["$input.x"]
+END
+run_matins run -c nul.toml r -p x:='"a\u0000b"'
+exit_is "an argument with a NUL cannot be" 1
+err_like "the step is named" 'step one: a value with a NUL cannot be an argument'
+run_matins run -c nul.toml r -p x:='"ab"'
+exit_is "without it the step runs" 0
 
 done_testing

@@ -150,6 +150,16 @@ cat >live.toml <<-END
 	args = ["1"]
 	parallel = true
 	[[routines.live.steps]]
+	name = "in"
+	type = "routine"
+	routine = "within"
+	parallel = true
+	[[routines.within.steps]]
+	name = "slow"
+	type = "script"
+	command = "sleep"
+	args = ["0.5"]
+	[[routines.live.steps]]
 	name = "bad"
 	type = "mcp-client"
 	command = "$PEER"
@@ -172,6 +182,7 @@ live A=b
 esc=$'\033'
 file_has "an error is red" seen.txt "${esc}[1;31mERROR:${esc}[0m bad: "
 file_has "a step that ended has its line" seen.txt "  slow ${esc}[32mok${esc}[0m 1."
+file_has "so has one of a routine within" seen.txt "  in/slow ${esc}[32mok${esc}[0m 0."
 file_has "so has one that failed" seen.txt "  bad ${esc}[31mfailed${esc}[0m 0."
 file_like "the progress of a tool is shown" seen.txt ' bad … [0-9.]+ s  3/10  reading \\x1b\[31m'
 # a line that was drawn before is taken off first
