@@ -53,9 +53,7 @@ test_server_fields() {
 		#include "core/cli/key_options.h"
 		#include "core/config/routine.h"
 
-		static const struct option rows[] = {
-		#include "core/cli/target_options.def"
-			{0}};
+		static const struct option rows[] = {{.letter = OPTIONS_TARGET}};
 
 		int main(void)
 		{

@@ -13,6 +13,41 @@ const struct option args_common[] = {
 	{0},
 };
 
+const struct option options_of_programs[] = {
+#include "core/cli/policy_options.def"
+	{0},
+};
+
+const struct option options_of_urls[] = {
+#include "core/cli/remote_options.def"
+	{.letter = OPTIONS_PROGRAM},
+};
+
+static const struct option of_targets[] = {
+	{"server", 's', "SERVER", "use [servers.SERVER] of the configuration"},
+	{"url", 0, "URL", "use the remote server at this URL"},
+#define SERVER_OPTION(key, option, field, type, def, takes, help, ...) \
+	{option, 0, takes, help},
+#define SERVER_NUMBER(key, option, field, type, def, takes, help, ...) \
+	{option, 0, takes, help " (" def ")"},
+#include "core/config/servers.def"
+	{"json", 0, NULL, "print one JSON document"},
+	{.letter = OPTIONS_REMOTE},
+};
+
+const struct option *option_row(const struct option *o)
+{
+	static const struct option *const tables[] = {
+		[OPTIONS_TARGET] = of_targets,
+		[OPTIONS_REMOTE] = options_of_urls,
+		[OPTIONS_PROGRAM] = options_of_programs,
+	};
+
+	while (!o->name && o->letter)
+		o = tables[(unsigned char)o->letter];
+	return o->name ? o : NULL;
+}
+
 bool cli_json_errors;
 
 struct parser {
@@ -31,7 +66,8 @@ const struct option *args_find(const struct option *options, struct str name,
 	const struct option *const tables[] = {options, args_common};
 
 	for (size_t i = 0; i < ARRAY_LEN(tables); i++)
-		for (const struct option *o = tables[i]; o->name; o++)
+		for (const struct option *o = option_row(tables[i]); o;
+		     o = option_row(o + 1))
 			if (letter ? o->letter == letter
 				   : str_is(name, o->name))
 				return o;
@@ -76,8 +112,8 @@ static int unknown_option(const struct parser *p, struct str word,
 	size_t n = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(tables); i++)
-		for (const struct option *o = tables[i];
-		     o->name && n < ARRAY_LEN(names); o++)
+		for (const struct option *o = option_row(tables[i]);
+		     o && n < ARRAY_LEN(names); o = option_row(o + 1))
 			names[n++] = o->name;
 	near = str_nearest(name, names, n);
 	if (near)

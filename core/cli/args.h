@@ -23,10 +23,24 @@
 
 struct option {
 	const char *name;  /* without the dashes; NULL ends a table */
-	char letter;	   /* short form, 0 without */
+	char letter;	   /* short form, 0 without; of the end OPTIONS_... */
 	const char *value; /* name of its value, NULL when it takes none */
 	const char *help;
 };
+
+/* Rows that many commands have: at the end of a table, {.letter = …}. */
+enum {
+	OPTIONS_TARGET = 1, /* all of a command that has a target: its server,
+			       core/config/servers.def, and those below */
+	OPTIONS_REMOTE,	    /* of URLs, and what is below */
+	OPTIONS_PROGRAM,    /* of sandboxes: policy_options.def */
+};
+
+extern const struct option options_of_urls[];	  /* ends in the next */
+extern const struct option options_of_programs[]; /* ends with name NULL */
+
+/* The first row of a table, or of what is left of it; NULL: there is none. */
+const struct option *option_row(const struct option *o) MUST_USE;
 
 /* Options of every command; ends with name NULL. */
 extern const struct option args_common[];

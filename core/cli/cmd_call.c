@@ -30,8 +30,7 @@ const struct option options_call[] = {
 	 "print the structured result, or the JSON in its text"},
 	{"raw", 0, NULL, "pass control characters to a terminal unchanged"},
 	{"save", 0, "DIR", "write images and other bytes to files there"},
-#include "core/cli/target_options.def"
-	{0},
+	{.letter = OPTIONS_TARGET},
 };
 
 /* Most calls in flight of a batch. */

@@ -24,16 +24,9 @@
 /* Longest text of one line in a list. */
 #define LINE_CHARS 100
 
-/* NOLINTBEGIN(readability-duplicate-include): rows, included once a table */
-const struct option options_tools[] = {
-#include "core/cli/target_options.def"
-	{0}};
-const struct option options_prompts[] = {
-#include "core/cli/target_options.def"
-	{0}};
-const struct option options_resources[] = {
-#include "core/cli/target_options.def"
-	{0}};
+const struct option options_tools[] = {{.letter = OPTIONS_TARGET}};
+const struct option options_prompts[] = {{.letter = OPTIONS_TARGET}};
+const struct option options_resources[] = {{.letter = OPTIONS_TARGET}};
 
 /* ---- texts ---- */
 
@@ -409,8 +402,7 @@ const struct option options_prompt[] = {
 	{"args", 0, "JSON|@FILE|-", "all arguments as one JSON object"},
 	{"no-list", 0, NULL, "do not ask for the list of prompts first"},
 	{"save", 0, "DIR", "write images and other bytes to files there"},
-#include "core/cli/target_options.def"
-	{0},
+	{.letter = OPTIONS_TARGET},
 };
 
 static int all_strings(struct str values, struct err *err)
@@ -580,8 +572,7 @@ const struct option options_read[] = {
 	{"args", 0, "JSON|@FILE|-", "values of a template as one JSON object"},
 	{"output", 'o', "FILE", "write the contents to a file"},
 	{"save", 0, "DIR", "write binary contents to files there"},
-#include "core/cli/target_options.def"
-	{0},
+	{.letter = OPTIONS_TARGET},
 };
 
 struct reading {
@@ -769,11 +760,8 @@ int cmd_read(const struct args *args, struct err *err)
 
 const struct option options_complete[] = {
 	{"context", 0, "NAME=TEXT", "an argument that is already set"},
-#include "core/cli/target_options.def"
-	{0},
+	{.letter = OPTIONS_TARGET},
 };
-
-/* NOLINTEND(readability-duplicate-include) */
 
 /* A server gives this many at most (COM-2). */
 #define VALUES_MAX 100

@@ -52,7 +52,7 @@ static int find_command(const char *name, const struct command **ret,
 
 static void print_options(const struct option *o)
 {
-	for (; o->name; o++) {
+	for (o = option_row(o); o; o = option_row(o + 1)) {
 		char left[128];
 
 		snprintf(left, sizeof(left), "%s%c%s--%s%s%s",
@@ -72,7 +72,7 @@ static void explain(const struct command *cmd)
 	printf("usage: matins %s%s%s\n\n%s\n\n", cmd->name,
 	       *cmd->synopsis ? " " : "", cmd->synopsis, cmd->help);
 	print_options(cmd->options);
-	if (cmd->options->name)
+	if (option_row(cmd->options))
 		printf("\n");
 	print_options(args_common);
 	printf("\nThe manual page says more: man matins\n");
@@ -540,7 +540,8 @@ static void add_options(struct line *l)
 	size_t n = l->command->name ? ARRAY_LEN(tables) : 1;
 
 	for (size_t i = 0; i < n; i++)
-		for (const struct option *o = tables[i]; o->name; o++)
+		for (const struct option *o = option_row(tables[i]); o;
+		     o = option_row(o + 1))
 			add_line(l,
 				 str_of(arena_printf(&l->arena, "--%s",
 						     o->name)),

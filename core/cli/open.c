@@ -40,7 +40,7 @@ int open_gate(const struct gate_wish *wish, struct arena *arena,
 		leash_open_for_trace(&config.leash);
 	log_debug("leash: %s", config.leash.source);
 	leash_guard(wish->config, state, wish->token_store, arena, &config);
-	config.protect = join(&config.protect, &wish->files, arena);
+	config.protect = wish->files;
 	return gate_new(&config, ret, err);
 }
 
@@ -61,4 +61,26 @@ int find_routine(const struct config *config, const char *name,
 		"%s has no routine %s%s`matins list%s` lists its routines",
 		config->path, name, args_meant_or(str_of(name), names, n).text,
 		advice_config(config, &arena));
+}
+
+int find_server(const struct config *config, const char *name,
+		const struct server **ret, struct err *err)
+{
+	const char *names[256];
+	struct args_meant meant;
+	size_t n = 0;
+
+	*ret = config_server(config, name);
+	if (*ret)
+		return 0;
+	for (; n < config->n_servers && n < ARRAY_LEN(names); n++)
+		names[n] = config->servers[n].name;
+	meant = args_meant(str_of(name), names, n);
+	if (*meant.text || !n)
+		return err_set(err, ERR_UNKNOWN_SERVER, "%s has no server %s%s",
+			       config->path, name, meant.text);
+	return err_set(err, ERR_UNKNOWN_SERVER,
+		       "%s has no server %s; it has %s%s", config->path, name,
+		       names[0],
+		       n > 1 ? " and others (`matins list --servers`)" : "");
 }

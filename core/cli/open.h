@@ -41,4 +41,8 @@ int open_gate(const struct gate_wish *wish, struct arena *arena,
 int find_routine(const struct config *config, const char *name,
 		 const struct routine **ret, struct err *err) MUST_USE;
 
+/* Find a server of the configuration by its name. errors  ERR_UNKNOWN_SERVER */
+int find_server(const struct config *config, const char *name,
+		const struct server **ret, struct err *err) MUST_USE;
+
 #endif

@@ -15,6 +15,7 @@
 #include "core/config/paths.h"
 #include "core/mcp/wire/elicit.h"
 #include "core/mcp/wire/rpc.h"
+#include "core/run/advice_command.h"
 #include "core/run/plan.h"
 #include "core/secret/secret.h"
 
@@ -536,24 +537,6 @@ static int one_target(const struct target *t, struct err *err)
 		       "--url URL, or -- PROGRAM ARGS…");
 }
 
-static int unknown_server(const struct config *c, const char *name,
-			  struct arena *arena, struct err *err)
-{
-	struct strlist known = {NULL, 0};
-	struct args_meant meant;
-
-	for (size_t i = 0; i < c->n_servers; i++)
-		list_add(&known, arena, c->servers[i].name);
-	meant = args_meant(str_of(name), known.item, known.n);
-	if (*meant.text || !known.n)
-		return err_set(err, ERR_UNKNOWN_SERVER, "%s has no server %s%s",
-			       c->path, name, meant.text);
-	return err_set(
-		err, ERR_UNKNOWN_SERVER, "%s has no server %s; it has %s%s",
-		c->path, name, known.item[0],
-		known.n > 1 ? " and others (`matins list --servers`)" : "");
-}
-
 static void merge_policy(struct target *t, const struct gate_policy *more)
 {
 	struct gate_policy base = t->policy;
@@ -589,7 +572,7 @@ static void find_program(struct target *t)
 	}
 }
 
-static int find_server(struct target *t, struct err *err)
+static int set_server(struct target *t, struct err *err)
 {
 	const struct config_options options = {
 		.path = args_get(t->args, "config"),
@@ -612,9 +595,8 @@ static int find_server(struct target *t, struct err *err)
 		t->keys.name = t->keys.url = t->url;
 		return 0;
 	}
-	s = config_server(t->config, t->server);
-	if (!s)
-		return unknown_server(t->config, t->server, &t->arena, err);
+	if (find_server(t->config, t->server, &s, err) < 0)
+		return -1;
 	if (s->unset)
 		return err_set(err, ERR_CONFIG, "%s", s->unset);
 	t->keys = *s;
@@ -625,14 +607,7 @@ static int find_server(struct target *t, struct err *err)
 /* Options for the gate apply to programs only, those of a login to a URL. */
 static int check_remote(const struct target *t, struct err *err)
 {
-	static const struct option of_programs[] = {
-#include "core/cli/policy_options.def"
-		{0}};
-	static const struct option of_remotes[] = {
-#include "core/cli/remote_options.def"
-		{0}};
-
-	for (const struct option *o = of_remotes; !t->url && o->name; o++)
+	for (const struct option *o = options_of_urls; !t->url && o->name; o++)
 		if (args_has(t->args, o->name))
 			return err_set(err, ERR_USAGE,
 				       "--%s is for remote servers (--url, or "
@@ -640,7 +615,7 @@ static int check_remote(const struct target *t, struct err *err)
 				       "is a program",
 				       o->name);
 	/* a {cmd} reference of a named server's credentials runs under these */
-	for (const struct option *o = of_programs;
+	for (const struct option *o = options_of_programs;
 	     t->url && !t->server && o->name; o++)
 		if (args_has(t->args, o->name))
 			return err_set(
@@ -708,7 +683,7 @@ static int read_options(struct target *t, struct err *err)
 {
 	struct gate_policy more;
 
-	if (find_server(t, err) < 0 || check_remote(t, err) < 0 ||
+	if (set_server(t, err) < 0 || check_remote(t, err) < 0 ||
 	    policy_options_read(t->args, &t->arena, &more, &t->given_env, err) <
 		    0)
 		return -1;
@@ -1144,6 +1119,15 @@ static void say_details(struct target *t)
 		target_hint(t, client_stderr(t->client));
 }
 
+/* The command that traces the program of a target. */
+static const char *trace_command(struct target *t)
+{
+	return client_is_ready(t->client)
+		       ? "matins trace ROUTINE STEP, of a step that calls the "
+			 "tool"
+		       : advice_command(&t->request, &t->arena);
+}
+
 static int finish(struct target *t, int status, struct err *err)
 {
 	const struct gate_verdict *v;
@@ -1157,7 +1141,7 @@ static int finish(struct target *t, int status, struct err *err)
 	if (status == 1)
 		say_details(t);
 	if (t->client && t->request.argv)
-		trace = target_trace(t);
+		trace = trace_command(t);
 	/* an answer that was ordered and could not be given is no success */
 	if (status == 0 && t->asks.is_unmet) {
 		log_error("%s asked for values that --elicit-content does not "

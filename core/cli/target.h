@@ -2,9 +2,7 @@
  * The server that a command talks to: from the configuration (--server NAME),
  * a program of the command line (-- PROGRAM ARGS…), or a URL.
  *
- *	const struct option options_tools[] = {
- *	#include "core/cli/target_options.def"
- *		{0}};
+ *	const struct option options_tools[] = {{.letter = OPTIONS_TARGET}};
  *
  *	static int work(struct target *t, void *arg, struct err *err)
  *	{
@@ -196,8 +194,6 @@ int target_interrupted(const struct target *t, struct err *err);
  * said  the text of its error, or the end of its stderr
  */
 void target_hint(struct target *t, struct str said);
-/* The command that traces the program of a target; from target_ask.c. */
-const char *target_trace(struct target *t) MUST_USE;
 
 /* ---- showing ---- */
 

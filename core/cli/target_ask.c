@@ -1,9 +1,6 @@
 /* Requests of a command, their answers, and what is shown and saved of them. */
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,7 +15,6 @@
 #include "core/client/tool_check.h"
 #include "core/config/paths.h"
 #include "core/mcp/wire/content.h"
-#include "core/run/advice_command.h"
 
 /* ---- showing ---- */
 
@@ -167,14 +163,6 @@ int target_say_saved(struct target *t, bool on_stderr, struct err *err)
 }
 
 /* ---- words of a failure ---- */
-
-const char *target_trace(struct target *t)
-{
-	return client_is_ready(t->client)
-		       ? "matins trace ROUTINE STEP, of a step that calls the "
-			 "tool"
-		       : advice_command(&t->request, &t->arena);
-}
 
 void target_hint(struct target *t, struct str said)
 {
