@@ -17,8 +17,8 @@
 #include "core/base/outfile.h"
 #include "core/cli/command.h"
 #include "core/cli/live.h"
-#include "core/cli/open.h"
 #include "core/cli/put.h"
+#include "core/cli/rewrite.h"
 #include "core/config/config_allow.h"
 #include "core/secret/literal.h"
 
@@ -244,31 +244,6 @@ static const char starter[] =
 #include "gen/starter.inc"
 	;
 
-/* The file just written may be used at once, from its folder. */
-static void allow_written(const char *path)
-{
-	AUTO(config_release) struct config_file file = {.path = NULL};
-	const struct config_options options = {
-		.path = path,
-		.names_only = true,
-		.quiet = true,
-		.passive = true,
-	};
-	char written[SHA256_HEX_BYTES];
-	struct err err = ERR_INIT;
-
-	sha256_hex(str_of(starter), written);
-	if (config_open(&options, &file, &err) < 0)
-		log_warning("%s", err.msg);
-	/* a program that may write here can have been faster */
-	else if (strcmp(file.sha256, written) != 0)
-		log_warning("%s was changed after it was written, so it is "
-			    "not allowed; read it, then run matins allow",
-			    path);
-	else if (config_allow_keep(&file, false, &err) < 0)
-		log_warning("%s", err.msg);
-}
-
 int cmd_init(const struct args *args, struct err *err)
 {
 	AUTO(outfile_release) struct outfile f = OUTFILE_INIT;
@@ -280,7 +255,7 @@ int cmd_init(const struct args *args, struct err *err)
 	    outfile_write_str(&f, str_of(starter), err) < 0)
 		return -1;
 	if (is_name(path))
-		allow_written(path);
+		rewrite_allow_new(path, str_of(starter));
 	if (named)
 		log_note("wrote %s; `matins run -c %s hello` runs it", path,
 			 path);

@@ -7,10 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
@@ -19,7 +17,6 @@
 #include "core/base/log.h"
 #include "core/base/loop.h"
 #include "core/base/outfile.h"
-#include "core/base/place.h"
 #include "core/base/text.h"
 #include "core/cli/child_run.h"
 #include "core/cli/command.h"
@@ -27,6 +24,7 @@
 #include "core/cli/open.h"
 #include "core/cli/param_options.h"
 #include "core/cli/put.h"
+#include "core/cli/rewrite.h"
 #include "core/client/said.h"
 #include "core/config/config.h"
 #include "core/config/config_allow.h"
@@ -64,7 +62,7 @@ const struct option options_trace[] = {
 /* Keys that a trace finds rows of. */
 #define TRACE_KEYS 8
 
-/* What the traces of several steps came to. */
+/* Results of the traces of several steps. */
 enum outcome { CHANGED, COMPLETE, FAILED, LEFT_OUT, NOT_TRACED, OUTCOMES };
 
 /* Traces of the steps of a routine, one after the other. */
@@ -102,7 +100,7 @@ struct trace {
 	struct outfile file;  /* of -o; its path is NULL without */
 	struct err why;
 	const char *tool; /* of the step; NULL without */
-	bool has_refs;	  /* it needs results of others */
+	bool has_refs;	  /* a step that needs results of others */
 };
 
 /* ---- the table: TOML to paste, or JSON ---- */
@@ -439,31 +437,6 @@ static int find_needs(struct trace *t, struct gate *gate,
 
 /* ---- --apply ---- */
 
-/*
- * Write a path as a person would: from the file's folder, or from HOME. A slash
- * tells a folder of programs from the name of one.
- */
-static const char *as_written(struct trace *t, const char *key,
-			      const char *value)
-{
-	const struct {
-		const char *folder, *name;
-	} from[] = {{t->config->config.dir, "."}, {path_own_home(0), "~"}};
-	char real[PATH_MAX];
-
-	for (size_t i = 0; value[0] == '/' && i < ARRAY_LEN(from); i++)
-		if (from[i].folder && realpath(from[i].folder, real) &&
-		    place_covers(real, value)) {
-			const char *rest = value + strlen(real);
-
-			return arena_printf(&t->arena, "%s%s", from[i].name,
-					    !*rest && strcmp(key, "exec") == 0
-						    ? "/"
-						    : rest);
-		}
-	return value;
-}
-
 static void leave_out(struct trace *t, const struct gate_need *n,
 		      const struct scrub *scrub)
 {
@@ -488,7 +461,7 @@ static void apply_rows(struct trace *t, const struct gate *gate,
 {
 	const struct gate_need *lost = NULL;
 
-	/* what was not written is missed most: all of it is said */
+	/* rows that were not written are missed most: all are said */
 	for (size_t i = 0; i < t->needs.n; i++) {
 		const struct gate_need *n = &t->needs.need[i];
 
@@ -515,75 +488,11 @@ static void apply_rows(struct trace *t, const struct gate *gate,
 					    row->key);
 			else
 				list_add_new(&row->values, &t->arena,
-					     as_written(t, row->key, value));
+					     rewrite_path(t->config->config.dir,
+							  row->key, value,
+							  &t->arena));
 		}
 	}
-}
-
-/* The bytes that were read when the command began, and no others. */
-static int read_again(struct trace *t, struct buf *text, struct err *err)
-{
-	char sha256[SHA256_HEX_BYTES];
-
-	if (fd_read_regular(t->config->path, text, err) < 0)
-		return -1;
-	sha256_hex(buf_str(text), sha256);
-	return strcmp(sha256, t->config->sha256) == 0
-		       ? 0
-		       : err_set(err, ERR_CONFIG,
-				 "%s changed during the trace; trace again",
-				 t->config->path);
-}
-
-/* The new text loads as well as the old one. */
-static int check_text(struct trace *t, struct str text, struct err *err)
-{
-	struct findings findings = {0};
-	struct toml_value root;
-	struct config config;
-	int r = toml_parse(&t->arena, text, &root, err);
-
-	if (r == 0 && routine_load(&root, true, false, &t->arena, &config,
-				   &findings) < 0) {
-		for (size_t i = 0; i < findings.n; i++)
-			if (!findings.item[i].warning && !findings.item[i].note)
-				*err = findings.item[i].err;
-		r = err_wrap(err, "%s would be invalid", t->config->path);
-	}
-	findings_release(&findings);
-	return r;
-}
-
-/* Allow the new bytes exactly where the old ones were allowed. */
-static void keep_allowance(struct trace *t, struct str text)
-{
-	struct config_file now = {.path = NULL};
-	const struct config_options options = {
-		.path = t->config->path,
-		.lax = true,
-		.quiet = true,
-		.names_only = true,
-		.passive = true,
-	};
-	struct err err = ERR_INIT;
-	struct allowance old;
-
-	if (!t->config->found ||
-	    allowed_find(NULL, t->config->found, &t->arena, &old, &err) != 0 ||
-	    strcmp(old.sha256, t->config->sha256) != 0)
-		return;
-	sha256_hex(text, old.sha256);
-	if (config_open(&options, &now, &err) < 0 ||
-	    strcmp(now.sha256, old.sha256) != 0) {
-		log_warning("trace: the new %s is not allowed yet: matins "
-			    "allow",
-			    t->config->path);
-	} else {
-		old.grants = now.grants;
-		if (allowed_keep(NULL, &old, &err) < 0)
-			log_warning("trace: %s", err.msg);
-	}
-	config_release(&now);
 }
 
 /* Say what stays to be done by hand where a key has another value already. */
@@ -621,6 +530,20 @@ static void say_unchanged(const struct trace *t)
 		 t->left_out ? t->left_out : "");
 }
 
+/* Words that name the step in a command, with the parameters of this trace. */
+static const char *words_again(const struct trace *t, const char *name,
+			       struct arena *arena)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	buf_adds(&out, name);
+	for (size_t i = 0; t->given && i < t->given->params.n; i++) {
+		buf_adds(&out, " -p ");
+		text_add_word(&out, t->given->params.item[i]);
+	}
+	return arena_strdup(arena, buf_cstr(&out));
+}
+
 /*
  * Write the file, keep its allowance where it had one, and print the lines
  * that changed.
@@ -633,7 +556,7 @@ static int apply_write(struct trace *t, struct err *err)
 	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_CONFIG_BYTES);
 	AUTO(buf_release) struct buf diff = BUF_INIT(BUF_UNBOUNDED);
 
-	if (read_again(t, &old, err) < 0 ||
+	if (rewrite_read(t->config, "trace", &old, err) < 0 ||
 	    edit_sandbox(buf_str(&old), t->routine, t->step, t->row, t->n_rows,
 			 &text, err) < 0)
 		return err_wrap(err, "--apply");
@@ -642,18 +565,21 @@ static int apply_write(struct trace *t, struct err *err)
 		say_unchanged(t);
 		return 0;
 	}
-	if (check_text(t, buf_str(&text), err) < 0 ||
+	if (rewrite_check(t->config->path, buf_str(&text), err) < 0 ||
 	    outfile_write_str(&t->applied, buf_str(&text), err) < 0)
 		return err_wrap(err, "--apply");
-	keep_allowance(t, buf_str(&text));
+	rewrite_allow(t->config, "trace", buf_str(&text));
 	t->outcome = t->went_well ? CHANGED : FAILED;
 	buf_addf(&diff, "--- %s\n+++ %s\n", t->config->path, t->config->path);
 	edit_diff(buf_str(&old), buf_str(&text), &diff);
 	log_note("trace: wrote %s; to run the step: %s%s%s%s", t->config->path,
 		 advice_about(&t->config->config, t->has_refs ? "run" : "step",
-			      t->has_refs ? t->routine
-					  : arena_printf(&t->arena, "%s %s",
-							 t->routine, t->step),
+			      words_again(t,
+					  t->has_refs ? t->routine
+						      : advice_words(t->routine,
+								     t->step,
+								     &t->arena),
+					  &t->arena),
 			      &t->arena),
 		 t->went_well ? ""
 			      : "; the traced run failed, so rows may be "
@@ -838,8 +764,8 @@ static int begin_after(struct trace *t, struct plan_step *p, struct err *err)
 			       "%s step failed; it runs for %s",
 			       t->step, after, has_failed ? "a" : "no",
 			       advice_about(&t->config->config, "trace",
-					    arena_printf(&t->arena, "%s %s",
-							 t->routine, t->step),
+					    advice_words(t->routine, t->step,
+							 &t->arena),
 					    &t->arena));
 	*always = *p->step;
 	always->after = "always";
@@ -863,17 +789,23 @@ static int begin_step(void *arg, struct gate *gate, struct plan_step *step,
 			       "%s is a remote server: there is no program to "
 			       "trace",
 			       step->step->name);
-	/* who made them would be granted what they name */
+	/* results would grant what they name to those that made them */
 	if (step->flow->has_results)
 		return err_set(
 			err, ERR_USAGE,
-			"%s is not traced: its arguments are values of other "
+			"%s is not traced: it is given values of other "
 			"steps, which a trace would grant to whoever made "
 			"them; run the routine, and its report names what was "
 			"refused: %s",
 			t->step,
 			advice_about(&t->config->config, "run", t->routine,
 				     &t->arena));
+	/* nothing to wait for: a package is not there, say */
+	if (gate_check(gate, &step->request, err) < 0) {
+		if (err->kind == ERR_NOT_FOUND)
+			return -1;
+		*err = (struct err)ERR_INIT;
+	}
 	t->plain = gate_policy_copy(&step->policy, &t->arena);
 	gate_policy_merge(&step->policy, &t->asked, &t->arena, &t->asked);
 	/* --apply adds to what the step has, a table stands for all of it */
@@ -890,7 +822,7 @@ static int begin_step(void *arg, struct gate *gate, struct plan_step *step,
 	return 0;
 }
 
-/* It is its turn, and it has the values of its references. */
+/* Begin a step whose turn it is, with the values of its references. */
 static void say_begin(void *arg, const char *step)
 {
 	const struct trace *t = arg;
@@ -946,10 +878,13 @@ static void step_ended(void *arg, struct gate *gate,
 		log_warning(
 			"%s; once its row is there, trace again: %s --apply",
 			buf_cstr(&line),
-			advice_about(&t->config->config, "trace",
-				     arena_printf(&t->arena, "%s %s",
-						  t->routine, t->step),
-				     &t->arena));
+			advice_about(
+				&t->config->config, "trace",
+				words_again(t,
+					    advice_words(t->routine, t->step,
+							 &t->arena),
+					    &t->arena),
+				&t->arena));
 	}
 	if (t->applied.path) {
 		apply_rows(t, gate, scrub);
@@ -1091,18 +1026,6 @@ static int trace_step(struct trace *t, struct err *err)
 	return run_step(t, &file, err);
 }
 
-/* Each grant is a descriptor, and a trace has hundreds. */
-static void raise_files(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
-		log_debug("the limit of open files stays as it is");
-}
-
 /* Check what one trace writes, and begin it. */
 static int trace(struct trace *t, struct err *err)
 {
@@ -1147,6 +1070,20 @@ static int trace_one(const struct args *args, const char *step,
 
 /* ---- ROUTINE [STEP…]: one after the other ---- */
 
+/* A routine with the steps that are named, or all where none is. */
+static struct routine part_of(const struct routine *r,
+			      const struct strlist *names, struct arena *arena)
+{
+	struct routine part = *r;
+
+	part.steps = ARENA_ARRAY(arena, struct step, r->n_steps);
+	part.n_steps = 0;
+	for (size_t i = 0; i < r->n_steps; i++)
+		if (!names->n || list_has(names, r->steps[i].name))
+			part.steps[part.n_steps++] = r->steps[i];
+	return part;
+}
+
 /*
  * The steps that are named, or all.
  * errors  ERR_UNKNOWN_STEP, and those of the configuration
@@ -1157,8 +1094,10 @@ static int list_steps(const struct args *args, struct row_walk *w,
 	AUTO(config_release) struct config_file file = {.path = NULL};
 	const struct config_options options = {.routine = args->positional[0]};
 	const struct routine *routine;
+	struct inputs_given given = w->given;
 	struct strlist all = {NULL, 0};
 	struct values ignored;
+	struct routine named;
 
 	*ret = (struct strlist){NULL, 0};
 	for (size_t i = 1; i < args->n_positional; i++)
@@ -1167,9 +1106,11 @@ static int list_steps(const struct args *args, struct row_walk *w,
 	if (ret->n == 1)
 		return 0;
 	if (open_config(args, options, &file, err) < 0 ||
-	    find_routine(&file.config, args->positional[0], &routine, err) <
-		    0 ||
-	    inputs_read(&file.config, routine, &w->given, &w->arena, &ignored,
+	    find_routine(&file.config, args->positional[0], &routine, err) < 0)
+		return -1;
+	given.is_partial = w->is_named;
+	named = part_of(routine, ret, &w->arena);
+	if (inputs_read(&file.config, &named, &given, &w->arena, &ignored,
 			err) < 0)
 		return -1;
 	for (size_t i = 0; i < routine->n_steps; i++)
@@ -1290,7 +1231,7 @@ int cmd_trace(const struct args *args, struct err *err)
 		return err_set(err, ERR_USAGE,
 			       "trace: --apply writes the configuration of "
 			       "ROUTINE STEP, and takes neither --json nor -o");
-	raise_files();
+	open_many_files();
 	return is_program ? trace_one(args, NULL, NULL, NULL, err)
 			  : trace_routine(args, err);
 }

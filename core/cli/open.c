@@ -1,5 +1,7 @@
 #include "core/cli/open.h"
 
+#include <sys/resource.h>
+
 #include "core/base/log.h"
 #include "core/base/state_dir.h"
 #include "core/cli/args.h"
@@ -83,4 +85,15 @@ int find_server(const struct config *config, const char *name,
 		       "%s has no server %s; it has %s%s", config->path, name,
 		       names[0],
 		       n > 1 ? " and others (`matins list --servers`)" : "");
+}
+
+void open_many_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		log_debug("the limit of open files stays as it is");
 }

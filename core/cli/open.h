@@ -45,4 +45,8 @@ int find_routine(const struct config *config, const char *name,
 int find_server(const struct config *config, const char *name,
 		const struct server **ret, struct err *err) MUST_USE;
 
+/* Raise the limit of open files: each grant is one, and a trace has hundreds.
+ */
+void open_many_files(void);
+
 #endif

@@ -9,7 +9,6 @@
 #include "core/config/paths.h"
 #include "core/run/advice_command.h"
 #include "core/run/advice_piece.h"
-#include "core/run/missing_module.h"
 #include "core/run/refused_file.h"
 #include "core/run/unseen.h"
 
@@ -25,10 +24,8 @@ static const char *const probes[] = {
 
 static bool is_probe(const char *call)
 {
-	for (size_t i = 0; i < ARRAY_LEN(probes); i++)
-		if (strcmp(probes[i], call) == 0)
-			return true;
-	return false;
+	return str_index(str_of(call), probes, ARRAY_LEN(probes)) <
+	       ARRAY_LEN(probes);
 }
 
 static bool is_key(const struct gate_denial *d, const char *key)

@@ -31,7 +31,7 @@ struct advice_known {
 	struct str asked; /* words of the person beside argv: params */
 	bool failed;	  /* the program, step or call did not succeed */
 	bool all;	  /* refused probes as well, which programs survive */
-	bool is_server;	  /* it answers calls; else it is the work itself */
+	bool is_server;	  /* a server of calls; else the work itself */
 	enum advice_form form;
 	/* For TOML: rows of the table that a setting is for, which it keeps,
 	   and the configuration that they stand in. Both NULL: none are known.

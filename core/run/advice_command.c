@@ -83,6 +83,17 @@ const char *advice_config(const struct config *config, struct arena *arena)
 	return arena_strdup(arena, buf_cstr(&out));
 }
 
+const char *advice_words(const char *routine, const char *step,
+			 struct arena *arena)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	text_add_word(&out, routine);
+	buf_addc(&out, ' ');
+	text_add_word(&out, step);
+	return arena_strdup(arena, buf_cstr(&out));
+}
+
 const char *advice_about(const struct config *config, const char *verb,
 			 const char *words, struct arena *arena)
 {

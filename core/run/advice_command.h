@@ -19,11 +19,16 @@ const char *advice_command(const struct gate_request *request,
 const char *advice_config(const struct config *config, struct arena *arena)
 	MUST_USE;
 
+/* Write the names of a routine and of a step as words of a command, in quotes
+   where a shell would read them otherwise. */
+const char *advice_words(const char *routine, const char *step,
+			 struct arena *arena) MUST_USE;
+
 /*
  * Write a command about a configuration, for any folder: "matins trace -c
  * ~/x.toml r s". A file that matins finds by itself is not named.
  *
- * verb, words  "trace", "r s"
+ * verb, words  "trace", "r s" of advice_words()
  */
 const char *advice_about(const struct config *config, const char *verb,
 			 const char *words, struct arena *arena) MUST_USE;

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "core/base/buf.h"
-#include "core/base/place.h"
 #include "core/base/text.h"
 #include "core/config/edit.h"
 #include "core/config/keys.h"
@@ -153,9 +152,12 @@ struct advice_list pieces_written(const struct pieces *all)
 		if (opens_too_much(all, p)) {
 			list.item[i].text = arena_printf(
 				all->arena,
-				"%s; HOME or keys lie in there, so grant what "
-				"it needs of it, not all",
-				p->text);
+				"%s; HOME or keys lie in there, so %s", p->text,
+				strcmp(p->key, "write") == 0
+					? "let it write into a folder of its "
+					  "own (move the file there), and "
+					  "grant that folder"
+					: "grant what it needs of it, not all");
 			continue;
 		}
 		list.item[i].setting =

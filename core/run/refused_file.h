@@ -44,10 +44,6 @@ const char *file_real(const struct file_finder *f, struct str path) MUST_USE;
 /* The files and folders that arguments name, resolved, there or not. */
 const struct strlist *file_named(struct file_finder *f) MUST_USE;
 
-/* Paths in words of the person: of arguments, params, variables and the script
-   of a step; resolved, the last one empty. */
-const struct strlist *file_said(struct file_finder *f) MUST_USE;
-
 /* Is the folder "." where a line stands? A path of the configuration begins in
    its folder. */
 bool file_is_start(const struct file_finder *f, const char *folder) MUST_USE;
@@ -82,5 +78,23 @@ const char *file_refusal(const struct file_finder *f, const char *key,
 
 /* Find the file that words of a failed program name. False: there is none. */
 bool file_find(struct file_finder *f, struct refused_file *ret) MUST_USE;
+
+/*
+ * Module of Python that a failed program lacks: it lies in a folder that is not
+ * granted, is installed for another python, or is not installed. Folders are
+ * looked at where python would look for it: those of PYTHONPATH, the one of the
+ * start, those that words of the step name, and sites.
+ */
+struct missing_module {
+	const char *name;
+	const char *folder; /* not granted, with the module; or NULL */
+	bool is_unsearched; /* python does not look there by itself */
+	const char *python; /* of an environment that has it; or NULL */
+	bool is_elsewhere;  /* a granted folder holds it, or the program says
+			       itself where to look: only a trace tells */
+};
+
+/* Find the module that words of the program miss. False: there is none. */
+bool module_find(struct file_finder *f, struct missing_module *ret) MUST_USE;
 
 #endif

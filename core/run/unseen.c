@@ -125,7 +125,12 @@ static struct named find_named(struct search *f, const char *folder,
 	struct named named = {.folder = folder, .is_dot = is_dot};
 
 	for (size_t i = 1; f->known->gate && r->argv[0] && r->argv[i]; i++)
-		if (r->argv[i][0] != '/' && r->argv[i][0] != '-')
+		/* a folder to start in is not made: one that is missing is
+		   told by the program */
+		if (r->argv[i][0] != '/' && r->argv[i][0] != '-' &&
+		    (strcmp(r->argv[i - 1], "-C") != 0 ||
+		     access(path_resolve(r->argv[i], folder, f->arena), F_OK) ==
+			     0))
 			add_named(f, &named, r->argv[i]);
 	return named;
 }

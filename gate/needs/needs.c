@@ -940,6 +940,41 @@ static int compare(const void *a, const void *b)
 	return strcmp(x->value, y->value);
 }
 
+/* Folders of HOME, one for each that a walk comes through, that are rows. */
+#define WALKED_MAX 6
+
+static const char walked[] = "one of many folders of HOME that the program "
+			     "went through; grant those that it needs";
+
+static bool is_in_home(const struct finder *f, const struct gate_need *n)
+{
+	const char *home = f->closed.home;
+	struct stat st;
+
+	return is_row(n, "read") && place_covers(home, n->value) &&
+	       n->value[strlen(home)] == '/' &&
+	       !strchr(n->value + strlen(home) + 1, '/') &&
+	       stat(n->value, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* A program that lists HOME and goes through it needs not all that is there. */
+static void leave_walked(struct finder *f)
+{
+	bool is_listed = false;
+	size_t n = 0;
+
+	for (size_t i = 0; f->closed.home && i < f->out->n; i++) {
+		const struct gate_need *need = &f->out->need[i];
+
+		is_listed |= need->why_not && !strcmp(need->key, "read") &&
+			     !strcmp(need->value, f->closed.home);
+		n += is_in_home(f, need);
+	}
+	for (size_t i = 0; is_listed && n > WALKED_MAX && i < f->out->n; i++)
+		if (is_in_home(f, &f->out->need[i]))
+			f->out->need[i].why_not = walked;
+}
+
 int gate_needs(struct gate *gate, const struct gate_request *plain,
 	       const struct gate_policy *traced, const struct gate_verdict *v,
 	       bool went_well, struct arena *arena, struct gate_needs *ret,
@@ -982,6 +1017,7 @@ int gate_needs(struct gate *gate, const struct gate_request *plain,
 		find_net(&f);
 		need_calls(&f);
 		join_net(&f);
+		leave_walked(&f);
 	}
 	prepared_release(&p);
 	if (ret->n)

@@ -187,7 +187,7 @@ command = 'sh'
 args = ['-c', 'echo x >result; ls']"
 json_is "a folder around HOME: no line opens it" \
 	step_results[0].advice[0].toml '' step_results[0].refused true \
-	step_results[0].advice[0].text '~dropped with it: result; HOME or keys lie in there'
+	step_results[0].advice[0].text '~dropped with it: result; HOME or keys lie in there, so let it write into a folder of its own \(move the file there\)'
 mkdir -m "$(stat -c %a .)" project
 chown --reference=. project
 cd project || exit 1
@@ -202,6 +202,10 @@ follow beside "$script
 command = 'tar'
 args = ['cvf', 'notes.tar', 'notes']" \
 	'sandbox.write = ["."]' $'notes/\nnotes/a.md'
+step gone "$script
+command = 'tar'
+args = ['-cf', '-', '-C', 'notes/gone', 'x']"
+is "a folder to start in that is not there needs no grant" "$(lines)" ""
 follow copied "$script
 command = 'cp'
 args = ['$PWD/notes/a.md', '$PWD/backup/b.md']" \
@@ -726,5 +730,30 @@ run_matins doctor -c home/mem/matins.toml gone --deep
 out_like "doctor names the file" ': matins (trace|tools -v) -c ~/mem/matins.toml '
 run_matins trace -c home/mem/matins.toml r s --apply
 err_like "a trace names it" ': matins step -c ~/mem/matins.toml r s$'
+
+# ---- a server that names the tool, and says no more ----
+
+cat >own.py <<'END'
+import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    if "id" not in m:
+        continue
+    r = {"result": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                    "serverInfo": {"name": "s", "version": "1"}}}
+    if m["method"] == "tools/list":
+        r = {"result": {"tools": [{"name": "count", "inputSchema": {"type": "object"}}]}}
+    if m["method"] == "tools/call":
+        r = {"error": {"code": -32603, "message": repr(KeyError(m["params"]["name"]))}}
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], **r}), flush=True)
+END
+for tool in cuont count; do
+	printf "[[routines.r.steps]]\nname = '%s'\ntype = 'mcp-client'\ncommand = '%s'\nargs = ['%s/own.py']\ntool = '%s'\n" \
+		"$tool" "$PYTHON" "$T" "$tool"
+done >own.toml
+run_matins run -c own.toml r --json
+json_is "an error that names the tool: the nearest one is offered" \
+	step_results[0].advice[0].text '~^did you mean count\? '
+json_is "not where the server has it" step_results[1].advice absent
 
 done_testing

@@ -440,7 +440,7 @@ for step in show each reads before; do
 	run_matins trace -c chain.toml chain $step --apply
 	exit_is "$step has the result of another: not traced" 64
 	err_like "$step: why, and what to do" \
-		"$step is not traced: its arguments are values of other steps, which a trace would grant to .*; run the routine, .*: matins run -c [^ ]*chain.toml chain\$"
+		"$step is not traced: it is given values of other steps, which a trace would grant to .*; run the routine, .*: matins run -c [^ ]*chain.toml chain\$"
 	err_unlike "$step does not run" 'really runs'
 done
 run_matins trace -c chain.toml chain --apply
@@ -607,5 +607,15 @@ for sql in 'select count(*) from t' 'insert into t values (1)'; do
 	is "a trace of a database grants what it needs: $sql" "$file_rows" $((!$?))
 done
 err_unlike "the twin: nothing is left out" 'left out: write'
+
+# ---- a package that is not there is not waited for ----
+
+plain gone npx 'args = ["no-such-server-anywhere"]' | sed 's/"script"/"mcp-client"/' >gone.toml
+printf 'tool = "t"\n' >>gone.toml
+status=0
+timeout 25 "$BIN" trace -c gone.toml r gone >"$out" 2>"$err" || status=$?
+isnt "a package that is missing: the trace does not begin" "$status" 124
+err_like "it says so" 'not installed|not found'
+err_unlike "nothing was started" 'really runs'
 
 done_testing

@@ -427,7 +427,21 @@ restless() {
 	wait $!
 }
 
+# A walk through HOME asks for no row of each folder in it.
+walked() {
+	local home=$T/walked
+
+	mkdir -p "$home"/{a,b,c,d,e,f,g,h}/in
+	HOME=$home run_matins trace -- find "$home" -name '*.md'
+	out_like "folders that a walk came through are comments" \
+		"^	# \"$home/c\", .* not granted: one of many folders of HOME"
+	out_unlike "none of them is granted" "^	\"$home/"
+	HOME=$home run_matins trace -- find "$home/a" "$home/b" -name '*.md'
+	out_like "those that are named are" "^	\"$home/b\","
+}
+
 step
+walked
 restless
 both_users form
 both_users follow

@@ -1,0 +1,122 @@
+#include "core/cli/rewrite.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+#include "core/base/fd.h"
+#include "core/base/log.h"
+#include "core/base/place.h"
+#include "core/config/config_allow.h"
+#include "core/config/paths.h"
+#include "core/toml/toml.h"
+
+int rewrite_read(const struct config_file *file, const char *command,
+		 struct buf *text, struct err *err)
+{
+	char sha256[SHA256_HEX_BYTES];
+
+	if (fd_read_regular(file->path, text, err) < 0)
+		return -1;
+	sha256_hex(buf_str(text), sha256);
+	return strcmp(sha256, file->sha256) == 0
+		       ? 0
+		       : err_set(err, ERR_CONFIG,
+				 "%s changed during the %s; %s again",
+				 file->path, command, command);
+}
+
+int rewrite_check(const char *path, struct str text, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct findings findings = {0};
+	struct toml_value root;
+	struct config config;
+	int r = toml_parse(&arena, text, &root, err);
+
+	if (r == 0 &&
+	    routine_load(&root, true, false, &arena, &config, &findings) < 0) {
+		for (size_t i = 0; i < findings.n; i++)
+			if (!findings.item[i].warning && !findings.item[i].note)
+				*err = findings.item[i].err;
+		r = err_wrap(err, "%s would be invalid", path);
+	}
+	findings_release(&findings);
+	return r;
+}
+
+void rewrite_allow(const struct config_file *file, const char *command,
+		   struct str text)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct config_file now = {.path = NULL};
+	const struct config_options options = {
+		.path = file->path,
+		.lax = true,
+		.quiet = true,
+		.names_only = true,
+		.passive = true,
+	};
+	struct err err = ERR_INIT;
+	struct allowance old;
+
+	if (!file->found ||
+	    allowed_find(NULL, file->found, &arena, &old, &err) != 0 ||
+	    strcmp(old.sha256, file->sha256) != 0)
+		return;
+	sha256_hex(text, old.sha256);
+	if (config_open(&options, &now, &err) < 0 ||
+	    strcmp(now.sha256, old.sha256) != 0) {
+		log_warning("%s: the new %s is not allowed yet: matins allow",
+			    command, file->path);
+	} else {
+		old.grants = now.grants;
+		if (allowed_keep(NULL, &old, &err) < 0)
+			log_warning("%s: %s", command, err.msg);
+	}
+	config_release(&now);
+}
+
+void rewrite_allow_new(const char *path, struct str text)
+{
+	AUTO(config_release) struct config_file file = {.path = NULL};
+	const struct config_options options = {
+		.path = path,
+		.names_only = true,
+		.quiet = true,
+		.passive = true,
+	};
+	char written[SHA256_HEX_BYTES];
+	struct err err = ERR_INIT;
+
+	sha256_hex(text, written);
+	if (config_open(&options, &file, &err) < 0)
+		log_warning("%s", err.msg);
+	/* a program that may write here can have been faster */
+	else if (strcmp(file.sha256, written) != 0)
+		log_warning("%s was changed after it was written, so it is "
+			    "not allowed; read it, then run matins allow",
+			    path);
+	else if (config_allow_keep(&file, false, &err) < 0)
+		log_warning("%s", err.msg);
+}
+
+const char *rewrite_path(const char *dir, const char *key, const char *value,
+			 struct arena *arena)
+{
+	const struct {
+		const char *folder, *name;
+	} from[] = {{dir, "."}, {path_own_home(0), "~"}};
+	char real[PATH_MAX];
+
+	for (size_t i = 0; value[0] == '/' && i < ARRAY_LEN(from); i++)
+		if (from[i].folder && realpath(from[i].folder, real) &&
+		    place_covers(real, value)) {
+			const char *rest = value + strlen(real);
+
+			return arena_printf(arena, "%s%s", from[i].name,
+					    !*rest && strcmp(key, "exec") == 0
+						    ? "/"
+						    : rest);
+		}
+	return value;
+}
