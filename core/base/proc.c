@@ -43,3 +43,12 @@ uint64_t proc_start_time(pid_t pid)
 	own = read_start(text);
 	return own;
 }
+
+void proc_boot_id(struct buf *out)
+{
+	const size_t before = out->n;
+
+	if (fd_read_file("/proc/sys/kernel/random/boot_id", out, ERR_IGNORED) ==
+	    0)
+		out->n = before + str_trim(str_skip(buf_str(out), before)).n;
+}

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "core/base/attr.h"
+#include "core/base/buf.h"
 
 /*
  * When a process was started, in clock ticks since boot: with it a number that
@@ -16,5 +17,9 @@
  * source  proc_pid_stat(5), field 22
  */
 uint64_t proc_start_time(pid_t pid) MUST_USE;
+
+/* Append the id of this boot, which tells process ids of two boots apart;
+   nothing where there is no /proc. */
+void proc_boot_id(struct buf *out);
 
 #endif

@@ -15,7 +15,8 @@
  *
  * Each event is one JSON line in `ledger.jsonl`. A line that a crash has torn
  * is passed over; a `started` line without its `finished` line is a run that
- * is still running or was lost. Lines are never removed. Reports lie beside
+ * is still running or was lost. A `told` line says what notices have told of a
+ * routine. Lines are never removed. Reports lie beside
  * it, see core/report/store.h.
  *
  * A run belongs to the configuration by its path, links resolved: routines of
@@ -30,11 +31,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/base/fd.h"
-#include "core/base/str.h"
+#include "core/report/ledger_event.h"
 
 struct ledger;
 
@@ -46,7 +46,7 @@ struct ledger;
  */
 int ledger_open(const char *state_dir, struct ledger **ret, struct err *err)
 	MUST_USE;
-/* Open for ledger_read() and store_get() only; creates nothing. */
+/* Open for reading alone, and for store_get(); creates nothing. */
 int ledger_open_read(const char *state_dir, struct ledger **ret,
 		     struct err *err) MUST_USE;
 void ledger_free(struct ledger *l);
@@ -54,13 +54,6 @@ void ledger_free(struct ledger *l);
 void ledger_freep(struct ledger **l);
 /* As it was given or found; lives as long as the ledger. */
 const char *ledger_dir(const struct ledger *l) MUST_USE;
-
-/* Which routine runs, and how much of it. */
-struct ledger_routine {
-	const char *name; /* of one step alone "morning/host" */
-	const char *file; /* real path of the configuration */
-	bool whole;	  /* no step was left out by hand; it began */
-};
 
 /*
  * Take the next generation and write `started`. Others see it at once; nothing
@@ -71,6 +64,9 @@ struct ledger_routine {
 int ledger_start(struct ledger *l, const struct ledger_routine *which,
 		 int64_t wall_ns, uint64_t *ret_generation, struct err *err)
 	MUST_USE;
+/* The run of the routine before that one, where it was lost; 0: it was not, or
+   is further away than the lines that ledger_start() read. */
+uint64_t ledger_lost_before(const struct ledger *l) MUST_USE;
 
 /*
  * Put what was written on disk: at most once for each line. What failed once
@@ -106,54 +102,56 @@ int ledger_finish(struct ledger *l, uint64_t generation,
 		  const struct ledger_end *end, const struct fd_text *report,
 		  uint64_t keep_runs, struct err *err) MUST_USE;
 
-/*
- * Hold a routine for oneself until the descriptor is closed (or the process
- * ends); for `on_busy`.
- *
- * wait    false: ERR_BUSY at once. True: waits in flock(2); a signal that is
- *	   handled ends the wait with ERR_SYS, EINTR
- * errors  ERR_BUSY, ERR_SYS
- */
-int ledger_lock_routine(struct ledger *l, const struct ledger_routine *which,
-			bool wait, int *ret_fd, struct err *err) MUST_USE;
+/* Add the members of a `started` line by which this process is known. */
+void ledger_add_process(struct jw *w);
 
-enum run_state {
-	RUN_RUNNING,  /* process of the run is alive */
-	RUN_LOST,     /* started, and its process is gone */
-	RUN_FINISHED, /* said how it ended */
+/*
+ * Report whether the process of a run lives, by boot, pid and start time.
+ *
+ * boot  proc_boot_id() of now
+ */
+bool ledger_is_alive(const struct ledger_event *started, struct str boot)
+	MUST_USE;
+
+/* ---- lines, for files that read and write other events ---- */
+
+/*
+ * Walk over the lines from the last one to the first; read as far as it goes.
+ * Lines that are appended meanwhile are left out.
+ *
+ *	AUTO(ledger_lines_release) struct ledger_lines lines;
+ *	ledger_lines_init(&lines, l);
+ *	while ((r = ledger_lines_next(&lines, &e, err)) > 0)
+ *		...
+ */
+struct ledger_lines {
+	struct ledger *l; /* borrowed */
+	struct buf text;  /* read, and not passed yet */
+	uint64_t from;	  /* where the text begins */
+	uint64_t end;	  /* where the walk began */
+	size_t block;	  /* bytes that are read next */
+	int sys;	  /* errno: its end is not known */
 };
 
-struct ledger_run {
-	uint64_t generation;
-	const char *routine;
-	const char *file; /* "" in lines of earlier versions */
-	bool whole;	  /* false where `file` is "" */
-	enum run_state state;
-	const char *started;  /* RFC 3339; "" when the line is missing */
-	const char *finished; /* RFC 3339; "" while there is none */
-	int64_t started_ns;   /* since 1970 UTC; 0 when unknown */
-	int64_t finished_ns;
-	const char *summary; /* "" while there is none */
-	bool success;
-	int exit_status;
-	const char *sha256; /* of the report, hexadecimal; "" without one */
-};
-
+void ledger_lines_init(struct ledger_lines *w, struct ledger *l);
+void ledger_lines_release(struct ledger_lines *w);
 /*
- * Is it a run of this routine? One of which the file is not known counts.
+ * Give the next line that says something.
  *
- * routine, file  NULL: any
+ * ret      holds until the next call
+ * returns  1; 0: that was the first of the ledger
+ * errors   ERR_SYS
  */
-bool ledger_run_is(const struct ledger_run *run, const char *routine,
-		   const char *file) MUST_USE;
-/* "running", "lost", "finished"; static. */
-const char *run_state_name(enum run_state s) MUST_USE;
+int ledger_lines_next(struct ledger_lines *w, struct ledger_event *ret,
+		      struct err *err) MUST_USE;
+/* Bytes of the lines that were given or passed over. */
+uint64_t ledger_lines_passed(const struct ledger_lines *w) MUST_USE;
 
-/*
- * All runs, oldest first, in `arena`. Of a very long ledger the last 64 MiB
- * are read.
- */
-int ledger_read(struct ledger *l, struct arena *arena, struct ledger_run **ret,
-		size_t *ret_n, struct err *err) MUST_USE;
+/* Append a line, and its newline, under the lock: all of it or nothing. Others
+   see it at once, and ledger_sync() keeps it. */
+int ledger_append(struct ledger *l, struct buf *line, struct err *err) MUST_USE;
+
+#include "core/report/ledger_lock.h"
+#include "core/report/ledger_runs.h"
 
 #endif

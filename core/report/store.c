@@ -6,10 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/base/fd.h"
 #include "core/base/mem.h"
 #include "core/base/sha256.h"
 
+/* Bytes of a report that are summed up and written at a time. */
+#define PORTION (256 * 1024)
 /* A temporary file of this age belongs to nobody any more. */
 #define STALE_S 3600
 /* A lost run of that age is not resumed any more. */
@@ -27,12 +30,12 @@ static void dir_closep(DIR **dir)
 }
 
 /* Generation in a file name: 7 of "7.json". */
-static bool generation_of(const char *name, uint64_t *ret)
+static bool generation_of(const char *name, const char *suffix, uint64_t *ret)
 {
 	struct str s = str_of(name);
 
-	return str_ends(s, ".json") &&
-	       str_uint64((struct str){s.p, s.n - strlen(".json")}, ret);
+	return str_ends(s, suffix) &&
+	       str_uint64((struct str){s.p, s.n - strlen(suffix)}, ret);
 }
 
 /* Temporary file of a report whose writer crashed: "7.json.Xa81bc"; journal of
@@ -57,7 +60,7 @@ static int list(const char *folder, struct generations *g, struct err *err)
 	if (!dir)
 		return errno == ENOENT ? 0 : err_sys(err, errno, "%s", folder);
 	while ((entry = readdir(dir))) {
-		if (!generation_of(entry->d_name, &generation)) {
+		if (!generation_of(entry->d_name, ".json", &generation)) {
 			remove_stale(dirfd(dir), entry->d_name);
 			continue;
 		}
@@ -168,19 +171,74 @@ static bool is_unchanged(const char *folder, const struct timespec *since)
 	       st.st_mtim.tv_nsec == since->tv_nsec;
 }
 
+/* ---- a report and its sum ---- */
+
+/* A report on its way to the disk, and its sum. */
+struct summed {
+	const struct fd_text *text;
+	struct sha256 sum;
+	struct buf *out; /* NULL: the sum alone */
+};
+
+/* Sum and write in portions: the second use finds them in the cache. */
+static void sum_up(void *arg, struct str bytes)
+{
+	struct summed *s = arg;
+
+	while (bytes.n) {
+		size_t n = bytes.n < PORTION ? bytes.n : PORTION;
+
+		sha256_add(&s->sum, bytes.p, n);
+		if (s->out)
+			buf_add(s->out, bytes.p, n);
+		bytes.p += n;
+		bytes.n -= n;
+	}
+}
+
+static void print_summed(const void *arg, struct buf *out)
+{
+	struct summed *s = *(struct summed *const *)arg;
+	const struct buf_sink sink = {sum_up, s};
+	struct buf pieces = {.max = BUF_UNBOUNDED, .sink = &sink};
+
+	s->out = out;
+	sha256_init(&s->sum);
+	s->text->print(s->text->arg, &pieces);
+	buf_drain(&pieces);
+	buf_release(&pieces);
+}
+
 int store_put(const char *state_dir, const char *file, uint64_t generation,
 	      const struct fd_text *report, uint64_t keep,
-	      const struct timespec *room, struct err *err)
+	      const struct timespec *room, char ret_hex[SHA256_HEX_BYTES],
+	      struct err *err)
 {
 	AUTO(mem_freep) char *folder = folder_of(state_dir, file);
 	AUTO(mem_freep)
 	char *path = path_of(state_dir, file, generation, "json");
 	bool has_room = is_unchanged(folder, room);
+	unsigned char digest[SHA256_BYTES];
+	struct summed summed = {.text = report}, *arg = &summed;
+	const struct fd_text text = {
+		print_summed,
+		&arg,
+		report->beside,
+		report->beside_arg,
+	};
 
-	if (keep && add_report(state_dir, folder, path, report, err) < 0)
+	/* a report that is not kept is printed for its sum alone */
+	if (!keep)
+		print_summed(&arg, NULL);
+	else if (add_report(state_dir, folder, path, &text, err) < 0)
 		return -1;
-	return has_room ? 0 : prune(folder, keep, generation, err);
+	if (!has_room && prune(folder, keep, generation, err) < 0)
+		return -1;
+	sha256_end(&summed.sum, digest);
+	sha256_text(digest, ret_hex);
+	return 0;
 }
+
 
 /* ---- journals ---- */
 
@@ -199,6 +257,9 @@ int store_journal(const char *state_dir, const char *file, uint64_t generation,
 			return -1;
 		fd = fd_open(path, flags, 0600);
 	}
+	/* of a ledger that was begun anew */
+	if (fd < 0 && errno == EEXIST && unlink(path) == 0)
+		fd = fd_open(path, flags, 0600);
 	return fd < 0 ? err_sys(err, errno, "%s", path) : fd;
 }
 
@@ -213,6 +274,30 @@ void store_end_journal(const char *state_dir, const char *file,
 
 /* ---- what is kept ---- */
 
+static void find_oldest(const char *folder, uint64_t *oldest)
+{
+	AUTO(dir_closep) DIR *dir = opendir(folder);
+	const struct dirent *entry;
+	uint64_t generation;
+
+	while (dir && (entry = readdir(dir)))
+		if ((generation_of(entry->d_name, ".json", &generation) ||
+		     generation_of(entry->d_name, ".part", &generation)) &&
+		    generation < *oldest)
+			*oldest = generation;
+}
+
+uint64_t store_oldest(const char *state_dir, const char *file)
+{
+	AUTO(mem_freep) char *folder = folder_of(state_dir, file);
+	AUTO(mem_freep) char *earlier = folder_of(state_dir, "");
+	uint64_t oldest = UINT64_MAX;
+
+	find_oldest(folder, &oldest);
+	find_oldest(earlier, &oldest);
+	return oldest;
+}
+
 static int get(const char *state_dir, const char *file, uint64_t generation,
 	       const char *suffix, struct buf *out, struct err *err)
 {
@@ -223,8 +308,17 @@ static int get(const char *state_dir, const char *file, uint64_t generation,
 }
 
 int store_get_journal(const char *state_dir, const char *file,
-		      uint64_t generation, struct buf *out, struct err *err)
+		      uint64_t generation, int64_t since_ns, struct buf *out,
+		      struct err *err)
 {
+	AUTO(mem_freep)
+	char *path = path_of(state_dir, file, generation, "part");
+	struct stat st;
+
+	/* of a ledger that was begun anew */
+	if (stat(path, &st) == 0 &&
+	    (int64_t)st.st_mtim.tv_sec < since_ns / (int64_t)NS_PER_S)
+		return err_set(err, ERR_UNKNOWN, "%s is of another run", path);
 	return get(state_dir, file, generation, "part", out, err);
 }
 

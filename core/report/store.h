@@ -18,19 +18,21 @@
 #include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/base/fd.h"
-#include "core/base/str.h"
+#include "core/base/sha256.h"
 
 /*
  * Keep a report, and of all reports of the file only the `keep` with the
  * highest generations. With keep 0 nothing is written and all are removed.
  *
- * file    path of the configuration
- * room    of store_make_room(); NULL: none was made
- * errors  ERR_SYS
+ * file     path of the configuration
+ * room     of store_make_room(); NULL: none was made
+ * ret_hex  sum of the report, also of one that is not kept
+ * errors   ERR_SYS
  */
 int store_put(const char *state_dir, const char *file, uint64_t generation,
 	      const struct fd_text *report, uint64_t keep,
-	      const struct timespec *room, struct err *err) MUST_USE;
+	      const struct timespec *room, char ret_hex[SHA256_HEX_BYTES],
+	      struct err *err) MUST_USE;
 
 /*
  * Remove, while there is time, what the next report of the file will push out.
@@ -54,10 +56,16 @@ int store_journal(const char *state_dir, const char *file, uint64_t generation,
 		  struct err *err) MUST_USE;
 void store_end_journal(const char *state_dir, const char *file,
 		       uint64_t generation);
-/* Append the journal of a lost run to `out`. Errors as store_get(). */
+/*
+ * Append the journal of a lost run to `out`.
+ *
+ * since_ns  beginning of the run, since 1970: an older journal is of a run of
+ *	     that generation in a ledger that is gone
+ * errors    ERR_UNKNOWN, and as store_get()
+ */
 int store_get_journal(const char *state_dir, const char *file,
-		      uint64_t generation, struct buf *out, struct err *err)
-	MUST_USE;
+		      uint64_t generation, int64_t since_ns, struct buf *out,
+		      struct err *err) MUST_USE;
 
 /*
  * Append a kept report to `out`.
@@ -68,5 +76,9 @@ int store_get_journal(const char *state_dir, const char *file,
  */
 int store_get(const char *state_dir, const char *file, uint64_t generation,
 	      struct buf *out, struct err *err) MUST_USE;
+
+/* Find the lowest generation of a file of which a report or a journal is kept,
+   or one of an earlier version; UINT64_MAX: there is none. */
+uint64_t store_oldest(const char *state_dir, const char *file) MUST_USE;
 
 #endif

@@ -16,12 +16,13 @@
  *
  * which       the routine and its file
  * must_be_ok  false: a run with failures counts, too
+ * before      runs of this generation and later do not count
  * returns  in `arena`; NULL: there is none, or it is not kept any more
  */
 const struct report *previous_find(struct ledger *l,
 				   const struct ledger_routine *which,
-				   bool must_be_ok, struct arena *arena)
-	MUST_USE;
+				   bool must_be_ok, uint64_t before,
+				   struct arena *arena) MUST_USE;
 
 /*
  * Find the last run that has a result of each of these steps, however it went.
@@ -34,7 +35,8 @@ int previous_with(struct ledger *l, const struct ledger_routine *which,
 		  const struct report **ret, struct err *err) MUST_USE;
 
 /*
- * Find one run, as previous_with() would.
+ * Find one run, as previous_with() would. A run that resumed another one and
+ * was ended has the results of that one for steps that it did not come to.
  *
  * generation  a number, or "last"
  * errors      ERR_USAGE    neither of them
@@ -56,8 +58,24 @@ const struct report_step *previous_fitting(
 	bool (*fits)(void *arg, const struct report_step *s), void *arg,
 	struct arena *arena, uint64_t *ret_generation) MUST_USE;
 
+/*
+ * Write the facts of a result that was kept: `member` says which run it is of,
+ * unless the facts say that already.
+ */
+struct str previous_facts(struct str run, uint64_t generation,
+			  const char *member, struct arena *arena) MUST_USE;
+
 /* The result of a step; NULL: there is no report, or no such step in it. */
 const struct report_step *previous_step(const struct report *r, struct str name)
 	MUST_USE;
+
+/*
+ * Add the steps of a journal, a line each, to a report. The last line may be
+ * torn: what is behind one that is no such line does not count. Pure.
+ *
+ * text  lives as long as `all`, which borrows from it
+ */
+void previous_read_journal(struct str text, struct arena *arena,
+			   struct report *all);
 
 #endif

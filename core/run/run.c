@@ -698,7 +698,8 @@ static void open_world(struct run *r)
 	which.name = r->walk->plan.routine->name;
 	w->earlier[0] = o->earlier;
 	w->earlier[1] =
-		previous_find(r->ledger, &which, false, &r->result->arena);
+		previous_find(r->ledger, &which, false, UINT64_MAX,
+			      &r->result->arena);
 }
 
 /* Steps whose results are taken, however they went. */

@@ -77,8 +77,8 @@ static const struct report_step *find_previous(struct walk *w, struct str name)
 	};
 
 	if (!w->has_previous)
-		w->previous =
-			previous_find(w->world->ledger, &which, true, w->arena);
+		w->previous = previous_find(w->world->ledger, &which, true,
+					    UINT64_MAX, w->arena);
 	w->has_previous = true;
 	return previous_step(w->previous, name);
 }

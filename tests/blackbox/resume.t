@@ -88,6 +88,21 @@ chmod 755 p
 run_matins run -c s.toml r --resume last
 is "a program likewise" "$(ran)" "program "
 
+{
+	printf '[[routines.r.steps]]\nname = "in"\ntype = "routine"\nroutine = "within"\n\n'
+	printf '[[routines.within.steps]]\nname = "in"\ntype = "routine"\nroutine = "inner"\n\n'
+	sed '7,$d; s/routines.r/routines.inner/' s.toml
+	routine=inner plain none echo 'args = ["$input.n"]'
+	printf '[routines.inner.params]\nn = { type = "integer", default = 1 }\n'
+} >w.toml
+run_matins run -c w.toml r
+is "a routine within runs" "$(ran)" "script "
+run_matins run -c w.toml r --resume last
+is "unchanged, it is taken" "$(ran)" ""
+cp -p s.sh s2 && mv s2 s.sh
+run_matins run -c w.toml r --resume last
+is "with a script that was put there since it runs" "$(ran)" "script "
+
 # ---- servers ----
 
 script serve <<-'END'
@@ -168,11 +183,47 @@ json_is "step: each element refers to the last results" step_results[0].output \
 	"$(printf '11\n21\n31')"
 is "step: the last result is read once" "$(grep -c 'has its value of run' "$err")" 1
 
+# ---- parameters ----
+
+# of those that changed only the ones count that a step refers to
+{
+	step list "echo '[1,2]'"
+	step each 'echo $1$2' ', "$item", "{{input.used}}"'
+	echo 'foreach = "$steps.list.json"'
+	step whole 'echo $1' ', "$item"'
+	echo 'foreach = "$input.all"'
+	printf '[[routines.r.steps]]\nname = "ask"\ntype = "mcp-client"\ncommand = "python3"\nargs = ["%s"]\ntool = "t"\nparams = { k = "$input.used" }\n' \
+		"$T/ask.py"
+} >p.toml
+tool_server ask.py <<-'END'
+	text = a["k"]
+END
+ran >/dev/null
+run_matins run -c p.toml r -p used=x -p all='[1]' -p other=1
+is "parameters: all run" "$(ran)" "list each each whole "
+run_matins run -c p.toml r -p used=x -p all='[1]' -p other=2 --resume last --json
+is "parameters: one that no step uses has no say" "$(ran)" ""
+json_is "parameters: calls are taken, too" step_results[1].run.taken_from present \
+	step_results[3].run.taken_from present
+run_matins run -c p.toml r -p used=y -p all='[1]' -p other=2 --resume last --json
+is "parameters: one that is used has" "$(ran)" "each each "
+json_is "parameters: of a call, too" step_results[3].output y
+run_matins run -c p.toml r -p used=y -p all='[2]' -p other=2 --resume last
+is "parameters: so has the list" "$(ran)" "whole "
+
 # ---- mistakes ----
 
 run_matins run -c f.toml r --resume 99999
 exit_is "an unknown run" 1
 err_like "is told" "there is no run 99999 of r"
+run_matins run -c r.toml r --resume 99999
+run_matins run -c r.toml r --resume last --json
+is "last: of a run that failed before its first step nothing is taken" "$(ran)" ""
+json_is "last: but of the one before" run.taken_from present
+plain a true >new.toml
+run_matins run -c new.toml r --resume last
+exit_is "last: without any run" 1
+err_like "last: is told" "no earlier run of r in this configuration .* run the whole routine"
 run_matins run -c f.toml r --resume x
 exit_is "no generation" 64
 run_matins run -c f.toml r --resume last --only a
@@ -219,5 +270,84 @@ n=${n%.part}
 head -c -3 "$part" >torn && cat torn >"$part"
 run_matins run -c k.toml r --resume "$n" --json
 exit_is "a torn journal is read as far as it goes" 0
+
+# ---- a journal of a ledger that is gone ----
+
+n=$(($(json_get generation) + 1))
+cp "$part" "${part%/*}/$n.part"
+run_matins run -c k.toml r
+err_unlike "an old journal is in nobody's way" "cannot be resumed"
+is "and goes" "$(find state -name "$n.part")" ""
+ran >/dev/null
+rm d/go-k1
+"$BIN" run -c k.toml r >/dev/null 2>&1 &
+pid=$!
+ok "another run has begun" await k1
+kill -9 $pid
+wait $pid 2>/dev/null
+cp "$part" "${part%/*}/$((n + 1)).part"
+touch -d 2020-01-01 "${part%/*}/$((n + 1)).part"
+run_matins run -c k.toml r --resume $((n + 1))
+err_like "nor taken for that of a lost run" "nothing is kept of run $((n + 1)) of r"
+
+# ---- a resumed run that is ended has what the one before it had ----
+
+again='test -e d/ok1 || exit 1; until [ -e d/go-$1 ]; do sleep 0.05; done; echo V'
+{
+	step w 'test -e d/ok1'
+	step x "$again" ', "x"'
+	step a 'echo A'
+	step y "$again" ', "y"'
+} >e.toml
+for signal in KILL INT; do
+	rm -f d/ok1 d/go-?
+	run_matins run -c e.toml r --json
+	first=$(json_get generation)
+	ran >/dev/null
+	touch d/ok1
+	env --default-signal=INT "$BIN" run -c e.toml r --resume last >/dev/null 2>&1 &
+	pid=$!
+	ok "$signal: it has begun anew" await x
+	kill -$signal $pid
+	wait $pid 2>/dev/null
+	is "$signal: it had no turn for the others" "$(ran)" "w x "
+	touch d/go-x d/go-y
+	run_matins run -c e.toml r --resume last --json
+	exit_is "$signal: the next one is ok" 0
+	is "$signal: what either had is taken" "$(ran)" "x y "
+	json_is "$signal: each from its run" step_results[2].run.taken_from "$first" \
+		step_results[2].output A step_results[0].run.taken_from $((first + 1))
+done
+
+# the server of a routine that is a step
+cat >server.peer <<-'END'
+	handshake
+	expect tools/call
+	reply {"content":[{"type":"text","text":"one"}]}
+	expect-eof
+END
+sed 's/one/two/' server.peer >other.peer
+touch -d '1 hour ago' server.peer other.peer
+cat >s.toml <<-END
+	[servers.s]
+	command = "$PEER"
+	args = ["$T/server.peer"]
+	[[routines.r.steps]]
+	name = "in"
+	type = "routine"
+	routine = "within"
+	[[routines.within.steps]]
+	name = "call"
+	type = "mcp-client"
+	server = "s"
+	tool = "t"
+END
+run_matins run -c s.toml r --json
+run_matins run -c s.toml r --resume last --json
+json_is "a routine with the same server is taken" \
+	step_results[0].run.taken_from present
+sed -i 's/server.peer/other.peer/' s.toml
+run_matins run -c s.toml r --resume last --json
+json_is "one with another server runs" step_results[0].output '~two'
 
 done_testing

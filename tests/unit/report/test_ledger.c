@@ -10,7 +10,8 @@
 #include "core/base/fd.h"
 #include "core/base/sha256.h"
 #include "core/base/state_dir.h"
-#include "core/report/ledger.h"
+#include "core/report/ledger_lock.h"
+#include "core/report/ledger_runs.h"
 #include "core/report/store.h"
 #include "tests/unit/temp_dir.h"
 

@@ -38,8 +38,13 @@ static int store(const char *dir, uint64_t generation, struct str report,
 		 uint64_t keep, struct err *err)
 {
 	const struct fd_text text = fd_text_of(&report);
+	char sum[SHA256_HEX_BYTES], wanted[SHA256_HEX_BYTES];
+	int r = store_put(dir, A, generation, &text, keep, NULL, sum, err);
 
-	return store_put(dir, A, generation, &text, keep, NULL, err);
+	sha256_hex(report, wanted);
+	if (r == 0)
+		assert_string_equal(sum, wanted);
+	return r;
 }
 
 static void put(const char *dir, uint64_t generation, uint64_t keep)
@@ -57,6 +62,7 @@ TEST_IN(temp_dir, store, room, is_made_once_and_looked_at_again)
 	const struct fd_text text = fd_text_of(&report);
 	struct err err = ERR_INIT;
 	struct timespec room;
+	char sum[SHA256_HEX_BYTES];
 
 	assert_false(store_make_room(dir, A, 3, &room));
 	for (uint64_t g = 1; g <= 3; g++)
@@ -66,11 +72,11 @@ TEST_IN(temp_dir, store, room, is_made_once_and_looked_at_again)
 	assert_true(store_make_room(dir, A, 3, &room));
 	assert_false(kept(dir, 1));
 	assert_true(kept(dir, 2) && kept(dir, 3));
-	assert_int_equal(store_put(dir, A, 4, &text, 3, &room, &err), 0);
+	assert_int_equal(store_put(dir, A, 4, &text, 3, &room, sum, &err), 0);
 	assert_true(kept(dir, 2) && kept(dir, 3) && kept(dir, 4));
 	/* another run was faster: the folder is another one since */
 	room.tv_nsec ^= 1;
-	assert_int_equal(store_put(dir, A, 5, &text, 3, &room, &err), 0);
+	assert_int_equal(store_put(dir, A, 5, &text, 3, &room, sum, &err), 0);
 	assert_false(kept(dir, 2));
 	assert_true(kept(dir, 3) && kept(dir, 4) && kept(dir, 5));
 }
@@ -169,12 +175,14 @@ TEST_IN(temp_dir, store, two_files, keeps_each_apart)
 	const char *dir = *state;
 	const struct fd_text text = fd_text_of(&(struct str){"{}", 2});
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	char sum[SHA256_HEX_BYTES];
 	struct err err = ERR_INIT;
 
 	for (uint64_t g = 1; g <= 3; g++)
 		put(dir, g, 100);
 	for (uint64_t g = 4; g <= 9; g++)
-		assert_int_equal(store_put(dir, B, g, &text, 2, NULL, &err), 0);
+		assert_int_equal(
+			store_put(dir, B, g, &text, 2, NULL, sum, &err), 0);
 	for (uint64_t g = 1; g <= 3; g++)
 		assert_true(kept(dir, g));
 	assert_int_equal(store_get(dir, B, 7, &out, &err), -1);
