@@ -62,6 +62,12 @@ void loop_release(struct loop *l)
 	l->batch = NULL;
 }
 
+void loop_put_off(struct loop *l, uint64_t ns)
+{
+	for (size_t i = 0; i < l->n_timers; i++)
+		l->heap[i]->due_ns += ns;
+}
+
 static void read_signals(struct loop *l)
 {
 	struct signalfd_siginfo info;

@@ -83,6 +83,9 @@ void loop_unwatch(struct loop *l, struct loop_watch *w);
 void loop_timer_set(struct loop *l, struct loop_timer *t, uint64_t due_ns);
 void loop_timer_clear(struct loop *l, struct loop_timer *t);
 
+/* Move all timers: a time has passed that is nobody's. */
+void loop_put_off(struct loop *l, uint64_t ns);
+
 /* Now, on the loop's clock. */
 uint64_t loop_now(struct loop *l) MUST_USE;
 

@@ -171,7 +171,8 @@ static void begun(void *arg, const char *step)
 
 	p->running =
 		mem_grow(p->running, p->n + 1, &p->cap, sizeof(*p->running));
-	p->running[p->n++] = (struct progress_line){step, now_ns(), NULL};
+	p->running[p->n++] =
+		(struct progress_line){mem_strdup(step), now_ns(), NULL};
 }
 
 static void progressed(void *arg, const char *step, const char *note)
@@ -185,23 +186,24 @@ static void progressed(void *arg, const char *step, const char *note)
 }
 
 /* Drop the line of a step; skipped steps have none. */
-static void ended(void *arg, const struct report_step *step)
+static void ended(void *arg, const char *step, const struct report_step *result)
 {
 	struct progress *p = arg;
-	struct progress_line *line = find_line(p, step->name);
-	bool is_good = step->state == STATE_OK;
+	struct progress_line *line = find_line(p, step);
+	bool is_good = result->state == STATE_OK;
 
 	if (!line)
 		return;
 	buf_adds(&p->ended, "  ");
-	log_visible(&p->ended, str_of(step->name), false);
+	log_visible(&p->ended, str_of(step), false);
 	buf_addf(&p->ended, " %s%s%s %.1f s\n",
 		 !p->has_colour ? ""
 		 : is_good	? "\033[32m"
 				: "\033[31m",
-		 REPORT_STATES[step->state].says,
+		 REPORT_STATES[result->state].says,
 		 p->has_colour ? "\033[0m" : "",
 		 (double)(now_ns() - line->begin_ns) / 1e9);
+	free(line->step);
 	free(line->note);
 	p->n--;
 	memmove(line, line + 1,
@@ -229,12 +231,12 @@ void progress_init(struct progress *p, struct run_observer *ret)
 {
 	*p = (struct progress){
 		.live = is_wanted(),
-		.has_colour = put_has_colour(STDERR_FILENO),
 		.begin_ns = now_ns(),
 		.ended = BUF_INIT(BUF_UNBOUNDED),
 	};
 	if (!p->live)
 		return;
+	p->has_colour = put_has_colour(STDERR_FILENO);
 	log_set_before(take_off, p);
 	*ret = (struct run_observer){
 		.begun = begun,
@@ -257,8 +259,10 @@ void progress_end(struct progress *p)
 		buf_add_str(&out, buf_str(&p->ended));
 	live_put(&out);
 	buf_release(&p->ended);
-	for (size_t i = 0; i < p->n; i++)
+	for (size_t i = 0; i < p->n; i++) {
+		free(p->running[i].step);
 		free(p->running[i].note);
+	}
 	free(p->running);
 	*p = (struct progress){0};
 }

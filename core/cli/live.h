@@ -43,7 +43,7 @@ void live_put(const struct buf *out);
 struct progress {
 	bool live; /* stderr is a terminal, without --quiet */
 	struct progress_line {
-		const char *step; /* borrowed */
+		char *step; /* owned */
 		uint64_t begin_ns;
 		char *note; /* progress of its tool; owned, or NULL */
 	} * running;	    /* in the order of their begin; owned */

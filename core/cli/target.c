@@ -824,8 +824,8 @@ static int open_all(struct target *t, struct err *err)
 		return -1;
 	if (make_sampler(t, err) < 0)
 		return -1;
-	if (!t->url &&
-	    credentials_give(t->credentials, &t->keys.env, &t->env, err) < 0)
+	if (!t->url && credentials_give(t->credentials, &t->keys.env, NULL,
+					&t->env, err) < 0)
 		return -1;
 	env_add_lines(&t->env, t->given_env);
 	if (t->url && open_remote(t, err) < 0)

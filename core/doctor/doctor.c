@@ -939,9 +939,9 @@ static int ask(struct deep *deep, const struct plan *plan,
 	struct err why = ERR_INIT;
 	int r = 0;
 
-	if (credentials_give(deep->credentials, &step->server_env, &a.env,
+	if (credentials_give(deep->credentials, &step->server_env, NULL, &a.env,
 			     &why) < 0 ||
-	    credentials_give(deep->credentials, &step->step->env, &a.env,
+	    credentials_give(deep->credentials, &step->step->env, NULL, &a.env,
 			     &why) < 0) {
 		fail(&a, NULL, why.msg, "");
 	} else {

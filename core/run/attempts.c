@@ -95,8 +95,10 @@ static void begin_attempt(struct attempts *a)
 	step_init(&a->run, &a->ctx, a->whole->plan);
 	a->ctx.jobs->running += !a->run.doer;
 	if (a->n > 1)
-		events_attempt(a->ctx.world->events, a->ctx.path,
-			       a->whole->result.name, a->n);
+		events_tell(a->ctx.world->events,
+			    &(struct event){"attempt", .path = a->ctx.path,
+					    .step = a->whole->result.name,
+					    .attempt = a->n});
 	step_begin(&a->run);
 }
 

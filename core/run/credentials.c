@@ -64,9 +64,10 @@ void env_release(struct env *e)
 #define CMD_STDERR_BYTES 1024
 
 struct value {
-	const struct env_ref *ref; /* first reference that asked */
-	struct buf text;	   /* owned, wiped */
-	bool failed;		   /* asked once, and not again */
+	enum secret_source source;
+	char *from;	 /* owned: who asked may be gone */
+	struct buf text; /* owned, wiped */
+	bool failed;	 /* asked once, and not again */
 	struct err err;
 };
 
@@ -74,6 +75,7 @@ struct credentials {
 	struct credentials_context ctx;
 	struct value *values; /* owned */
 	size_t n, cap;
+	const char *const *cancelled; /* of who asks now; or NULL */
 };
 
 struct credentials *credentials_new(const struct credentials_context *context)
@@ -88,8 +90,10 @@ void credentials_free(struct credentials *c)
 {
 	if (!c)
 		return;
-	for (size_t i = 0; i < c->n; i++)
+	for (size_t i = 0; i < c->n; i++) {
 		buf_wipe(&c->values[i].text);
+		free(c->values[i].from);
+	}
 	free(c->values);
 	free(c);
 }
@@ -137,22 +141,31 @@ static void show_words(const struct credentials *c, const char *name,
 			 buf_cstr(&words));
 }
 
-/* Turn the loop until the program has ended, by itself or because of a signal.
- */
+/* Does the one who asks no longer want the value? */
+static bool is_cancelled(const struct credentials *c)
+{
+	return c->cancelled && *c->cancelled;
+}
+
+/* Turn the loop until the program has ended, by itself, because of a signal,
+   or since its value is not wanted any more. */
 static int wait_for_end(struct credentials *c, struct asking *a,
 			struct err *err)
 {
 	struct loop *l = c->ctx.loop;
 	struct loop_timer timer = {.fire = on_time, .arg = a};
+	const char *const *cancelled = c->cancelled;
 	int r = 0;
 
 	loop_timer_set(l, &timer, loop_now(l) + CMD_TIMEOUT_MS * NS_PER_MS);
 	while (!a->has_ended && r == 0) {
 		if (l->signal_count > 1)
 			child_end(&a->program.child, CHILD_KILLING);
-		else if (l->signal)
+		else if (l->signal || is_cancelled(c))
 			child_end(&a->program.child, CHILD_TERMINATING);
 		r = loop_turn(l, err);
+		/* a walk may have asked meanwhile */
+		c->cancelled = cancelled;
 	}
 	loop_timer_clear(l, &timer);
 	return r;
@@ -170,6 +183,9 @@ static int judge_end(const struct credentials *c, const struct program *p,
 			       LIMIT_SECRET_BYTES);
 	if (c->ctx.loop->signal)
 		return err_set(err, ERR_CREDENTIAL, "cancelled: interrupted");
+	if (is_cancelled(c))
+		return err_set(err, ERR_CREDENTIAL, "cancelled: %s",
+			       *c->cancelled);
 	if (p->child.is_told_to)
 		return err_set(err, ERR_CREDENTIAL,
 			       "the program did not end within %d s",
@@ -244,11 +260,12 @@ static int credentials_value(struct credentials *c, const struct env_ref *ref,
 {
 	struct secret_runner runner = {
 		.run = run_line, .open = open_file, .arg = c};
-	struct value v = {.ref = ref, .text = BUF_INIT(LIMIT_SECRET_BYTES)};
+	struct value v = {.source = ref->source,
+			  .text = BUF_INIT(LIMIT_SECRET_BYTES)};
 
 	for (size_t i = 0; i < c->n; i++) {
-		if (c->values[i].ref->source == ref->source &&
-		    strcmp(c->values[i].ref->from, ref->from) == 0) {
+		if (c->values[i].source == ref->source &&
+		    strcmp(c->values[i].from, ref->from) == 0) {
 			*ret = buf_str(&c->values[i].text);
 			if (c->values[i].failed)
 				*err = c->values[i].err;
@@ -257,19 +274,24 @@ static int credentials_value(struct credentials *c, const struct env_ref *ref,
 	}
 	if (secret_resolve(ref->source, ref->from, &runner, &v.text, err) < 0) {
 		buf_wipe(&v.text);
+		buf_wipe(&v.text);
+		/* another may ask again */
+		if (is_cancelled(c))
+			return -1;
 		v.failed = true;
 		v.err = *err;
 	} else {
 		scrub_add(c->ctx.scrub, buf_str(&v.text));
 	}
+	v.from = mem_strdup(ref->from);
 	c->values = mem_grow(c->values, c->n + 1, &c->cap, sizeof(*c->values));
 	c->values[c->n++] = v;
 	*ret = buf_str(&v.text);
 	return v.failed ? -1 : 0;
 }
 
-int credentials_give(struct credentials *c, const struct env_refs *refs,
-		     struct env *env, struct err *err)
+static int give(struct credentials *c, const struct env_refs *refs,
+		struct env *env, struct err *err)
 {
 	for (size_t i = 0; i < refs->n_plain; i++) {
 		const struct env_plain *p = &refs->plain[i];
@@ -290,6 +312,18 @@ int credentials_give(struct credentials *c, const struct env_refs *refs,
 			 strlen(refs->item[i].name) + 1);
 	}
 	return 0;
+}
+
+int credentials_give(struct credentials *c, const struct env_refs *refs,
+		     const char *const *cancelled, struct env *env,
+		     struct err *err)
+{
+	int r;
+
+	c->cancelled = cancelled;
+	r = give(c, refs, env, err);
+	c->cancelled = NULL;
+	return r;
 }
 
 /* ---- remote servers ---- */

@@ -48,10 +48,14 @@ void credentials_free(struct credentials *c);
 
 /*
  * Set the variables of `refs`, plain ones and references.
+ *
+ * cancelled  a text there says that they are not wanted any more; NULL: they
+ *	      are, to the end
  * errors  ERR_CREDENTIAL  with the variable's name and the cause
  */
 int credentials_give(struct credentials *c, const struct env_refs *refs,
-		     struct env *env, struct err *err) MUST_USE;
+		     const char *const *cancelled, struct env *env,
+		     struct err *err) MUST_USE;
 
 /*
  * Description of a remote server before it is opened: from the configuration,

@@ -22,7 +22,9 @@
 #define LAST_MS 1000
 
 struct events {
-	int fd; /* owned; -1: its reader is gone */
+	int fd;			/* owned; -1: its reader is gone */
+	struct loop *loop;	/* borrowed; NULL: none turns */
+	struct loop_watch room; /* of the loop; for lines that wait */
 	struct buf waiting;
 };
 
@@ -75,9 +77,16 @@ int events_open(const char *where, const struct config *config,
 
 /* ---- lines on their way ---- */
 
+static void unwatch(struct events *e)
+{
+	if (e->loop)
+		loop_unwatch(e->loop, &e->room);
+}
+
 static void give_up(struct events *e, const char *why)
 {
 	log_warning("--events: %s; the rest of them is left out", why);
+	unwatch(e);
 	fd_closep(&e->fd);
 	buf_clear(&e->waiting);
 }
@@ -91,7 +100,7 @@ static bool has_room(const struct events *e, int wait_ms)
 }
 
 /* Write what fits now, or until then. */
-static void flush(struct events *e, uint64_t until_ns)
+static void write_out(struct events *e, uint64_t until_ns)
 {
 	struct clock *clock = clock_system();
 
@@ -111,41 +120,32 @@ static void flush(struct events *e, uint64_t until_ns)
 	}
 }
 
-/* A line that is written. */
-struct event {
-	struct events *to;
-	struct buf line;
-	struct jw w;
-};
-
-/* False: there is no reader. */
-static bool begin(struct events *e, struct event *ret, const char *name)
+static void on_room(void *arg, UNUSED uint32_t ready)
 {
-	struct clock *clock = clock_system();
+	struct events *e = arg;
 
-	if (!e || e->fd < 0)
-		return false;
-	ret->to = e;
-	ret->line = (struct buf)BUF_INIT(BUF_UNBOUNDED);
-	jw_init(&ret->w, &ret->line, false);
-	jw_object(&ret->w);
-	jw_kv_cstr(&ret->w, "schema", EVENT_SCHEMA);
-	jw_kv_cstr(&ret->w, "event", name);
-	facts_time(&ret->w, "at", clock->wall_ns(clock));
-	return true;
+	write_out(e, 0);
+	if (!e->waiting.n)
+		unwatch(e);
 }
 
-static void end(struct event *v)
+/* Write what fits now; the loop writes the rest when there is room. */
+static void flush(struct events *e)
 {
-	struct events *e = v->to;
+	bool is_watched = e->room.ready && e->room.fd >= 0;
 
-	jw_end(&v->w);
-	buf_addc(&v->line, '\n');
-	buf_add_str(&e->waiting, buf_str(&v->line));
-	buf_release(&v->line);
-	flush(e, 0);
-	if (e->waiting.n > WAITING_BYTES)
-		give_up(e, "its reader does not read");
+	write_out(e, 0);
+	if (e->fd >= 0 && e->waiting.n && e->loop && !is_watched)
+		(void)!loop_watch(e->loop, &e->room, e->fd, EPOLLOUT, on_room,
+				  e, ERR_IGNORED);
+}
+
+void events_use_loop(struct events *e, struct loop *loop)
+{
+	if (!e)
+		return;
+	unwatch(e);
+	e->loop = loop;
 }
 
 void events_free(struct events *e)
@@ -154,7 +154,7 @@ void events_free(struct events *e)
 
 	if (!e)
 		return;
-	flush(e, clock->now_ns(clock) + LAST_MS * NS_PER_MS);
+	write_out(e, clock->now_ns(clock) + LAST_MS * NS_PER_MS);
 	if (e->waiting.n)
 		give_up(e, "its reader does not read");
 	fd_closep(&e->fd);
@@ -170,90 +170,67 @@ void events_freep(struct events **e)
 
 /* ---- events ---- */
 
-static void add_step(struct event *v, const char *path, const char *name)
+static void add_step(struct jw *w, const char *path, const char *name)
 {
 	AUTO(buf_release) struct buf whole = BUF_INIT(BUF_UNBOUNDED);
 
 	buf_addf(&whole, "%s%s", path, name);
-	jw_kv_str(&v->w, "step", buf_str(&whole));
+	jw_kv_str(w, "step", buf_str(&whole));
 }
 
-void events_run_begun(struct events *e, uint64_t generation,
-		      const char *routine)
+static void add_result(struct jw *w, const struct report_step *s)
 {
-	struct event v;
-
-	if (!begin(e, &v, "run_begun"))
-		return;
-	jw_key(&v.w, "generation");
-	jw_uint(&v.w, generation);
-	jw_kv_cstr(&v.w, "routine", routine);
-	end(&v);
-}
-
-void events_step_begun(struct events *e, const char *path, const char *step)
-{
-	struct event v;
-
-	if (!begin(e, &v, "step_begun"))
-		return;
-	add_step(&v, path, step);
-	end(&v);
-}
-
-void events_attempt(struct events *e, const char *path, const char *step,
-		    uint64_t nth)
-{
-	struct event v;
-
-	if (!begin(e, &v, "attempt"))
-		return;
-	add_step(&v, path, step);
-	jw_key(&v.w, "attempt");
-	jw_uint(&v.w, nth);
-	end(&v);
-}
-
-void events_progress(struct events *e, const char *path, const char *step,
-		     const char *note)
-{
-	struct event v;
-
-	if (!begin(e, &v, "progress"))
-		return;
-	add_step(&v, path, step);
-	jw_kv_cstr(&v.w, "note", note);
-	end(&v);
-}
-
-void events_step_ended(struct events *e, const char *path,
-		       const struct report_step *s)
-{
+	static const char *const facts[] = {"duration_us", "taken_from",
+					    "saved"};
 	struct str member;
-	struct event v;
 
-	if (!begin(e, &v, "step_ended"))
-		return;
-	add_step(&v, path, s->name);
-	jw_kv_cstr(&v.w, "state", REPORT_STATES[s->state].word);
+	jw_kv_cstr(w, "state", REPORT_STATES[s->state].word);
 	if (s->reason != REASON_NONE) {
-		jw_kv_cstr(&v.w, "reason", report_reason_name(s->reason));
-		jw_kv_str(&v.w, "error", s->error);
+		jw_kv_cstr(w, "reason", report_reason_name(s->reason));
+		jw_kv_str(w, "error", s->error);
 	}
-	if (s->run.n && scan_get(s->run, "duration_us", &member))
-		jw_kv_raw(&v.w, "duration_us", member);
-	if (s->run.n && scan_get(s->run, "taken_from", &member))
-		jw_kv_raw(&v.w, "taken_from", member);
-	end(&v);
+	for (size_t i = 0; i < ARRAY_LEN(facts); i++)
+		if (s->run.n && scan_get(s->run, facts[i], &member))
+			jw_kv_raw(w, facts[i], member);
 }
 
-void events_run_ended(struct events *e, int exit_status, const char *summary)
+static void add_number(struct jw *w, const char *key, uint64_t n)
 {
-	struct event v;
+	jw_key(w, key);
+	jw_uint(w, n);
+}
 
-	if (!begin(e, &v, "run_ended"))
+void events_tell(struct events *e, const struct event *v)
+{
+	struct clock *clock = clock_system();
+	struct jw w;
+
+	if (!e || e->fd < 0)
 		return;
-	jw_kv_int(&v.w, "exit_status", exit_status);
-	jw_kv_cstr(&v.w, "summary", summary);
-	end(&v);
+	jw_init(&w, &e->waiting, false);
+	jw_object(&w);
+	jw_kv_cstr(&w, "schema", EVENT_SCHEMA);
+	jw_kv_cstr(&w, "event", v->event);
+	facts_time(&w, "at", clock->wall_ns(clock));
+	if (v->routine) {
+		add_number(&w, "generation", v->generation);
+		jw_kv_cstr(&w, "routine", v->routine);
+	}
+	if (v->step)
+		add_step(&w, v->path, v->step);
+	if (v->attempt)
+		add_number(&w, "attempt", v->attempt);
+	if (v->note)
+		jw_kv_cstr(&w, "note", v->note);
+	if (v->result)
+		add_result(&w, v->result);
+	if (v->summary) {
+		jw_kv_int(&w, "exit_status", v->exit_status);
+		jw_kv_cstr(&w, "summary", v->summary);
+	}
+	jw_end(&w);
+	buf_addc(&e->waiting, '\n');
+	flush(e);
+	if (e->waiting.n > WAITING_BYTES)
+		give_up(e, "its reader does not read");
 }

@@ -4,7 +4,7 @@
  *	AUTO(events_freep) struct events *e = NULL;
  *	if (events_open("3", &config, &e, err) < 0)
  *		return -1;
- *	events_run_begun(e, 12, "morning");
+ *	events_tell(e, &(struct event){"run_begun", .routine = "morning", …});
  *	...
  *
  * Whoever reads them may be slow: lines wait in memory and hold up no step. Of
@@ -16,6 +16,7 @@
 #define CORE_RUN_EVENTS_H
 
 #include "core/base/err.h"
+#include "core/base/loop.h"
 #include "core/config/routine.h"
 #include "core/report/report.h"
 
@@ -33,20 +34,30 @@ struct events;
 int events_open(const char *where, const struct config *config,
 		struct events **ret, struct err *err) MUST_USE;
 
-void events_run_begun(struct events *e, uint64_t generation,
-		      const char *routine);
-/* path  of the routines around, each with a "/" behind it; "" of the first
-   note  without secrets, as the sentences of results are */
-void events_step_begun(struct events *e, const char *path, const char *step);
-/* nth  from 2 on */
-void events_attempt(struct events *e, const char *path, const char *step,
-		    uint64_t nth);
-void events_progress(struct events *e, const char *path, const char *step,
-		     const char *note);
-void events_step_ended(struct events *e, const char *path,
-		       const struct report_step *s);
-/* summary  as in the report, or why nothing could be run */
-void events_run_ended(struct events *e, int exit_status, const char *summary);
+/* Lines that wait are written when the loop turns and there is room; NULL: no
+ * more, the loop goes. Borrowed. */
+void events_use_loop(struct events *e, struct loop *loop);
+
+/* One event; texts without secrets, borrowed. */
+struct event {
+	const char *event; /* name, as in the schema */
+	/* of the run: where it begins */
+	const char *routine; /* NULL: elsewhere */
+	uint64_t generation;
+	/* and where it ends */
+	const char *summary; /* as in the report, or why nothing could be run;
+				NULL: elsewhere */
+	int exit_status;
+	/* of a step; NULL: of none */
+	const char *step;
+	const char *path; /* of the routines around, each with a "/" behind it;
+			     "" of the first */
+	uint64_t attempt; /* from 2 on; 0: no new one */
+	const char *note; /* of its progress; or NULL */
+	const struct report_step *result; /* where it has ended; or NULL */
+};
+
+void events_tell(struct events *e, const struct event *v);
 
 /* Wait a second at most for the reader, and close. */
 void events_free(struct events *e);

@@ -1,7 +1,5 @@
 #include "core/run/jobs.h"
 
-#include <stdlib.h>
-
 #include "core/base/mem.h"
 
 bool jobs_have_room(const struct jobs *j)
@@ -45,10 +43,4 @@ bool jobs_begin(struct jobs *j)
 		if (j->giver[i] && j->giver[i]->begin(j->giver[i]->arg))
 			more = true;
 	return more || j->has_news;
-}
-
-void jobs_release(struct jobs *j)
-{
-	free(j->giver);
-	*j = (struct jobs){.max = 0};
 }

@@ -21,9 +21,9 @@ struct jobs_giver {
 };
 
 struct jobs {
-	unsigned max, running; /* programs and calls */
-	bool has_news;	       /* something ended: others may begin */
-	struct jobs_giver **giver;
+	unsigned max, running;	   /* programs and calls */
+	bool has_news;		   /* something ended: others may begin */
+	struct jobs_giver **giver; /* the caller frees it */
 	size_t n;
 };
 
@@ -37,6 +37,5 @@ void jobs_leave(struct jobs *j, const struct jobs_giver *g);
  * returns  true: ask again before the loop waits
  */
 bool jobs_begin(struct jobs *j) MUST_USE;
-void jobs_release(struct jobs *j);
 
 #endif

@@ -22,8 +22,10 @@
 
 /* Callbacks for live lines on a terminal. All may be NULL. */
 struct run_observer {
+	/* step: "outer/inner" of a routine within; only for the call */
 	void (*begun)(void *arg, const char *step);
-	void (*ended)(void *arg, const struct report_step *step);
+	void (*ended)(void *arg, const char *step,
+		      const struct report_step *result);
 	/* a tool reports its progress: "3/10  reading", without secrets */
 	void (*progress)(void *arg, const char *step, const char *note);
 	/* every `tick_ms` while something runs */
@@ -64,8 +66,8 @@ struct run_options {
 	bool allow_empty;
 	struct strlist approved; /* names of --approve */
 	bool require_ledger;
-	bool shows_advice; /* the caller prints it and stderr: no notes */
-	unsigned jobs;	   /* side by side; 0 = as many as descriptors allow */
+	bool shows_advice;     /* the caller prints it and stderr: no notes */
+	unsigned jobs; /* side by side; 0 = as many as descriptors allow */
 	struct run_observer observer;
 	const struct run_tracer *tracer; /* NULL = none; of `trace` */
 	/* Of a trace: results for references to other steps, beside those of

@@ -9,11 +9,26 @@
 #include "core/base/scan.h"
 #include "core/client/failure.h"
 #include "core/config/server_url.h"
-#include "core/run/events.h"
 #include "core/run/previous.h"
 #include "core/run/step_inputs.h"
 
 /* ---- permission and credentials ---- */
+
+/* other  reason where no rule refuses it */
+static void refuse(struct walk *w, struct plan_step *p, const struct err *err,
+		   enum step_reason other)
+{
+	if (p->reason == REASON_DRY_RUN) {
+		p->would_not_run = true;
+		p->error = str_of(
+			arena_printf(w->arena, "would not run: %s", err->msg));
+		return;
+	}
+	p->error = str_of(arena_strdup(w->arena, err->msg));
+	p->reason = failure_of_spawn(err);
+	if (p->reason == REASON_TRANSPORT)
+		p->reason = other;
+}
 
 static void judge(struct walk *w, struct plan_step *p)
 {
@@ -30,16 +45,7 @@ static void judge(struct walk *w, struct plan_step *p)
 		    ? gate_check(gate, &p->request, &err) == 0
 		    : server_url_judge(gate, p->step->server, &err) == 0)
 		return;
-	if (p->reason == REASON_DRY_RUN) {
-		p->would_not_run = true;
-		p->error = str_of(
-			arena_printf(w->arena, "would not run: %s", err.msg));
-		return;
-	}
-	p->error = str_of(arena_strdup(w->arena, err.msg));
-	p->reason = failure_of_spawn(&err);
-	if (p->reason == REASON_TRANSPORT)
-		p->reason = REASON_POLICY;
+	refuse(w, p, &err, REASON_POLICY);
 }
 
 static void give_credentials(struct walk *w, struct plan_step *p,
@@ -51,11 +57,13 @@ static void give_credentials(struct walk *w, struct plan_step *p,
 	if (p->reason != REASON_NONE || p->is_taken || w->cancelled ||
 	    w->ctx.loop->signal)
 		return;
-	if ((credentials_give(c, &p->server_env, env, &err) < 0 ||
-	     credentials_give(c, &p->step->env, env, &err) < 0) &&
-	    !w->ctx.loop->signal) {
-		p->reason = REASON_NO_CREDENTIAL;
-		p->error = str_of(arena_strdup(w->arena, err.msg));
+	if ((credentials_give(c, &p->server_env, &w->cancelled, env, &err) <
+		     0 ||
+	     credentials_give(c, &p->step->env, &w->cancelled, env, &err) <
+		     0) &&
+	    !w->ctx.loop->signal && !w->cancelled) {
+		err.kind = ERR_CREDENTIAL;
+		refuse(w, p, &err, REASON_NO_CREDENTIAL);
 	}
 }
 
@@ -179,9 +187,7 @@ static void on_step_ended(void *arg, struct step_run *s)
 	order_end(&w->order, (size_t)(s - w->runs));
 	jobs->running -= !s->doer;
 	jobs->has_news = true;
-	events_step_ended(w->world->events, w->ctx.path, &s->result);
-	if (w->ended)
-		w->ended(w->arg, s);
+	w->world->ended(w->ctx.arg, s);
 }
 
 void walk_init(struct walk *w, struct walk_world *world, struct arena *arena)
@@ -219,7 +225,7 @@ void walk_init(struct walk *w, struct walk_world *world, struct arena *arena)
 
 /* ---- the way ---- */
 
-/* It is the step's turn; it may end before it begins. */
+/* Begin a step whose turn it is; it may end before it begins. */
 static struct step_run *take(struct walk *w, size_t i)
 {
 	struct step_run *s = &w->runs[i];
@@ -245,8 +251,8 @@ static bool does_the_same(struct walk *w, size_t i,
 						  SIZE_MAX, w->arena));
 }
 
-/* Its result in the earlier run: of a step before --from however it went, else
-   where it was ok and would do the same now. */
+/* Result of a step in the earlier run: of a step before --from however it went,
+   else where it was ok and would do the same now. */
 static const struct report_step *find_taken(struct walk *w, size_t i)
 {
 	const struct plan_step *p = &w->plan.steps[i];
@@ -264,7 +270,7 @@ static const struct report_step *find_taken(struct walk *w, size_t i)
 struct caching {
 	struct walk *w;
 	size_t step;
-	char since[CLOCK_TEXT_BYTES]; /* none from before counts */
+	char since[CLOCK_TEXT_BYTES]; /* time before which no result counts */
 };
 
 static bool is_fresh(void *arg, const struct report_step *s)
@@ -299,7 +305,7 @@ static const struct report_step *find_cached(struct walk *w, size_t i,
 				is_fresh, &c, w->arena, ret_generation);
 }
 
-/* What a dry run says of a step, where an earlier run has its result. */
+/* Sentence of a dry run about a step of which an earlier run has the result. */
 static void foresee(struct walk *w, size_t i)
 {
 	struct plan_step *p = &w->plan.steps[i];
@@ -345,10 +351,7 @@ static void begin_step(struct walk *w, size_t i)
 		return;
 	}
 	if (s->plan->reason == REASON_NONE)
-		events_step_begun(w->world->events, w->ctx.path,
-				  s->plan->step->name);
-	if (w->begun && s->plan->reason == REASON_NONE)
-		w->begun(w->arg, s);
+		w->world->begun(w->ctx.arg, s);
 	step_begin(s);
 }
 

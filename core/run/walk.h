@@ -32,6 +32,9 @@ struct walk_world {
 	   none. */
 	const struct report *earlier[2];
 	struct events *events; /* NULL: none are told */
+	/* Of each step, also of routines within; `arg` is that of `ctx`. */
+	void (*begun)(void *arg, const struct step_run *s);
+	void (*ended)(void *arg, const struct step_run *s);
 	uint64_t generation;
 	int64_t begin_wall_ns; /* of the run */
 	bool no_cache;	       /* every step runs */
@@ -46,10 +49,6 @@ struct walk_last {
 
 struct walk {
 	struct plan plan; /* set before walk_init() */
-	/* Live lines; or NULL. */
-	void (*begun)(void *arg, const struct step_run *s);
-	void (*ended)(void *arg, const struct step_run *s);
-	void *arg;
 	/* Results of an earlier run, for the steps that the plan names, and
 	   those that were ok with equal inputs (is_resumed); NULL: none. */
 	const struct report *earlier;
@@ -64,8 +63,8 @@ struct walk {
 	struct order order;
 	struct turn turn;
 	const struct report *previous; /* for $previous; NULL: none */
-	bool has_previous;	       /* it was looked for */
-	struct walk_last *last;	       /* that was looked for */
+	bool has_previous;	       /* `previous` was looked for */
+	struct walk_last *last;	       /* results that were looked for */
 	struct str facts;	       /* behind $run; n = 0: not yet made */
 	const char *cancelled;	       /* why nothing begins any more */
 };

@@ -3,16 +3,6 @@
 # shellcheck disable=SC2016
 . "${BASH_SOURCE%/*}/lib.sh"
 
-# plain NAME COMMAND [LINES...]: a step of type script
-plain() {
-	local name=$1 command=$2
-
-	shift 2
-	printf '[[routines.%s.steps]]\nname = "%s"\ntype = "script"\ncommand = "%s"\n' \
-		"${routine:-r}" "$name" "$command"
-	(($# == 0)) || printf '%s\n' "$@"
-	echo
-}
 # told FILE: "EVENT STEP STATE" of each line
 told() {
 	"$PYTHON" -c 'import json, sys
@@ -65,6 +55,19 @@ exec 8<>pipe
 run_matins run -c many.toml r --events pipe -o /dev/null
 exit_is "a reader that does not read holds up no run" 0
 err_like "and is told" "its reader does not read"
+plain last sh "sandbox = { write = ['$T/go'] }" \
+	"args = ['-c', 'touch $T/go/begun; until [ -e $T/go/on ]; do sleep 0.05; done']" >>many.toml
+mkdir -m 777 go
+"$BIN" run -c many.toml r --events pipe -o /dev/null 2>slow.err &
+pid=$!
+ok "the last step works" wait_for 20 test -e go/begun
+ok "lines that wait are written while a step works" timeout 20 \
+	sh -c 'exec <&8; until read -r line && case $line in *step_begun*last*) ;; *) false ;; esac; do :; done'
+touch go/on
+cat <&8 >/dev/null &
+cat=$!
+wait $pid
+kill $cat
 exec 8>&-
 "$BIN" run -c many.toml r --events 7 -o /dev/null 7> >(head -n 2 >two) 2>gone
 is "nor does one that goes" $? 0
@@ -90,6 +93,23 @@ sed '0,/command = "true"/s//&\nsandbox = { write = ["d"] }/' r.toml >w.toml
 run_matins run -c w.toml r --events d/link
 isnt "a link in a folder of programs is not followed" $status 0
 is "and leads to no file" "$(<mine)" precious
+mkdir sticky
+chmod 1777 sticky
+ln -s ../mine sticky/link
+if ((EUID == 0)); then
+	chown -h 65534 sticky/link
+	for option in --events -o; do
+		run_matins run -c r.toml r --only a "$option" sticky/link
+		err_like "$option: a link that another user left is not followed" \
+			'sticky/link leads to .* a link that another user made'
+		is "$option: and leads to no file" "$(<mine)" precious
+	done
+	chown -h 0 sticky/link
+else
+	skip "a link that another user left is not followed" "needs root"
+fi
+run_matins run -c r.toml r --only a --events sticky/link
+like "one's own is" "$(told mine)" 'run_ended;$'
 
 # ---- progress ----
 

@@ -82,13 +82,16 @@ run_matins run -c m.toml r --dry-run
 err_like "a dry run keeps nothing and says its notices" "$leash"
 
 
-# ---- the line of the README, from a crontab ----
+# ---- the command of the README, and its line from a crontab ----
 
 mkdir -p "$HOME/.local/bin" "$HOME/routines"
 cp "$BIN" "$HOME/.local/bin/matins"
 printf '%s\n' '[[routines.morning.steps]]' 'name = "s"' 'type = "script"' \
 	'command = "date"' >"$HOME/routines/matins.toml"
-line=$(sed -n 's/^0 7 \* \* \*  *//p' "$TOP/README.md")
+line=$(sed -n 's/^matins schedule add /--with cron --print /p' "$TOP/README.md")
+# shellcheck disable=SC2086
+line=$(eval "PATH=$HOME/.local/bin:$PATH matins schedule add $line" |
+	sed -n 's/^0 7 \* \* 1-5 //p')
 env -i HOME="$HOME" SHELL=/bin/sh PATH=/usr/bin:/bin \
 	sh -c "cd && $line" >"$out" 2>"$err"
 is "cron finds a program of make install PREFIX=~/.local" $? 0

@@ -26,6 +26,8 @@ trap 'end_peers; _finish' EXIT
 # start_peer LISTENER...: their ports are in ${port[@]}
 start_peer() {
 	: >>"$requests"
+	# of an earlier peer: the shell empties it in the background
+	rm -f "$T/ports"
 	"$PYTHON" -B "$TOP/tests/blackbox/remote_peer.py" "$requests" "$@" \
 		>"$T/ports" 2>"$T/peer.log" &
 	peers+=($!)
@@ -35,7 +37,7 @@ start_peer() {
 }
 
 _has_lines() {
-	[[ $(wc -l <"$1") -ge $2 ]]
+	[[ -e $1 && $(wc -l <"$1") -ge $2 ]]
 }
 
 # seen METHOD [PATH]: how many requests came, of JSON-RPC or ("GET") of HTTP

@@ -141,7 +141,7 @@ exit_is "a remote server is called by its name" 0
 run_matins run -c remote.toml two --dry-run
 exit_is "a dry run: 0" 0
 out_like "a dry run says what it would call" \
-	'^  would call: echo of the remote server all$'
+	'^  would call: echo of the remote server all with \{"message":"from a step"\}$'
 run_matins trace -c remote.toml two first
 exit_is "a remote step cannot be traced" 64
 err_like "the message says that there is no program to trace" 'no program to trace'

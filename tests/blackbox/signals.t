@@ -65,6 +65,7 @@ json_is "SIGINT: one that is disabled stays so" \
 nothing_left "SIGINT: nothing is left" 4321
 run_matins show last
 out_like "SIGINT: so it stands in the kept report" '1 failed, 1 not begun$'
+out_like "SIGINT: and in the heading of the step" '^## .* — not begun$'
 run_matins history
 out_like "SIGINT: and in the ledger" '1 ran, .*1 not begun'
 run_matins history --json

@@ -88,6 +88,21 @@ TEST_IN(looping, timer, moved_or_cleared, fires_once_or_never)
 	assert_int_equal(l->n_timers, 0);
 }
 
+TEST_IN(looping, timers, put_off, are_due_later)
+{
+	static char a = 'a', b = 'b';
+	struct loop_timer ta = {.fire = note, .arg = &a};
+	struct loop_timer tb = {.fire = note, .arg = &b};
+	struct loop *l = *state;
+
+	loop_timer_set(l, &ta, 500);
+	loop_timer_set(l, &tb, 400);
+	loop_put_off(l, 300);
+	assert_int_equal(ta.due_ns, 800);
+	turn(l);
+	assert_string_equal(fired, "ba");
+}
+
 static void note_ready(void *arg, UNUSED uint32_t events)
 {
 	note(arg);

@@ -84,7 +84,7 @@ static void end(const char *name)
 {
 	const struct report_step step = {.name = name};
 
-	o.ended(o.arg, &step);
+	o.ended(o.arg, name, &step);
 }
 
 TEST_IN(fixture, running, more_than_lines, counts_exactly)
