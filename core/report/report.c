@@ -33,6 +33,14 @@ enum step_state report_reason_state(enum step_reason r)
 	return reasons[r].state;
 }
 
+void report_step_set(struct report_step *s, enum step_reason reason,
+		     struct str error)
+{
+	s->reason = reason;
+	s->state = report_reason_state(reason);
+	s->error = error;
+}
+
 const char *report_reason_name(enum step_reason r)
 {
 	return reasons[r].word;

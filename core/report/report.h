@@ -91,6 +91,9 @@ struct report {
 /* State that goes with a reason; STATE_OK for REASON_NONE. */
 enum step_state report_reason_state(enum step_reason r) MUST_USE;
 const char *report_reason_name(enum step_reason r) MUST_USE;
+/* Set the reason, its state and the sentence, which is borrowed. */
+void report_step_set(struct report_step *s, enum step_reason reason,
+		     struct str error);
 /* No failure: ok, or skipped where that is allowed. */
 bool report_step_success(const struct report_step *s) MUST_USE;
 

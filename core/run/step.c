@@ -18,26 +18,8 @@
 #include "core/run/advice_command.h"
 #include "core/run/condition.h"
 #include "core/run/judge.h"
-
-/* A call, where the step is one. */
-struct mcp_step {
-	struct pool_user user;
-	uint64_t ticket;      /* of the call; 0: none is open */
-	uint64_t hint_ticket; /* of the list that tells of the tool; or 0 */
-	/* strict: */
-	uint64_t list_ticket; /* 0: the tools are not waited for */
-	bool asked_anew;      /* the list is from after the step began */
-	struct tool_check check;
-	struct str typed;	 /* arguments, by the schema; {NULL, 0}: not */
-	struct str answer;	 /* CallToolResult that breaks a schema */
-	struct judgement judged; /* of it, while the tools are listed again */
-	uint32_t repairs;
-	const char *near; /* nearest tool to one that is not there, or NULL */
-	bool waits;	  /* for the end of the server */
-	struct buf facts; /* "{" and members, of the process, until they are
-			     written; n = 0: not known, or another's */
-	size_t facts_scrubbed;
-};
+#include "core/run/step_result.h"
+#include "core/run/step_words.h"
 
 static const char *const phase_names[] = {
 #define X(name) #name,
@@ -57,7 +39,7 @@ static void set_phase(struct step_run *s, enum step_phase phase)
 /* ---- the result ---- */
 
 /* `in` itself when it holds no secret, else a copy without. */
-static struct str scrubbed(struct step_run *s, struct str in,
+struct str step_scrubbed(struct step_run *s, struct str in,
 			   size_t (*scrub)(const struct scrub *, struct str,
 					   struct buf *))
 {
@@ -159,13 +141,13 @@ static void fill_result(struct step_run *s, const struct judgement *j)
 	struct buf body = BUF_INIT(BUF_UNBOUNDED);
 	size_t n;
 
-	s->result.data = scrubbed(s, j->data, scrub_json);
-	s->result.output = scrubbed(s, j->output, scrub);
+	s->result.data = step_scrubbed(s, j->data, scrub_json);
+	s->result.output = step_scrubbed(s, j->output, scrub);
 	if (!j->answer.content.n)
 		return;
 	*answer = (struct report_answer){
-		.content = scrubbed(s, j->answer.content, scrub_json),
-		.structured = scrubbed(s, j->answer.structured, scrub_json),
+		.content = step_scrubbed(s, j->answer.content, scrub_json),
+		.structured = step_scrubbed(s, j->answer.structured, scrub_json),
 		.is_error = j->answer.is_error,
 	};
 	/* a secret spans all of it */
@@ -175,13 +157,13 @@ static void fill_result(struct step_run *s, const struct judgement *j)
 		return;
 	report_step_output(&body, &s->result);
 	n = body.n;
-	s->result.output = scrubbed(
+	s->result.output = step_scrubbed(
 		s, (struct str){arena_adopt(&s->arena, buf_steal(&body)), n},
 		scrub);
 }
 
 /* The first result counts; later ones are ignored. */
-static void step_finish(struct step_run *s, const struct judgement *j)
+void step_finish(struct step_run *s, const struct judgement *j)
 {
 	bool is_more = j->data.n || j->answer.content.n;
 
@@ -192,7 +174,7 @@ static void step_finish(struct step_run *s, const struct judgement *j)
 		s->has_result = true;
 		s->result.reason = j->reason;
 		s->result.state = report_reason_state(j->reason);
-		s->result.error = scrubbed(s, j->error, scrub_apply);
+		s->result.error = step_scrubbed(s, j->error, scrub_apply);
 	}
 	if (s->scrub)
 		scrub_set_patience(s->scrub, may_go_on, s);
@@ -204,7 +186,7 @@ static void step_finish(struct step_run *s, const struct judgement *j)
 }
 
 PRINTF(3, 4)
-static void step_fail(struct step_run *s, enum step_reason reason,
+void step_fail(struct step_run *s, enum step_reason reason,
 		      const char *fmt, ...)
 {
 	struct judgement j = {.reason = reason};
@@ -219,87 +201,11 @@ static void step_fail(struct step_run *s, enum step_reason reason,
 	step_finish(s, &j);
 }
 
-/* ---- words of its program ---- */
-
-static bool has_failed(const struct step_run *s)
+bool step_has_failed(const struct step_run *s)
 {
 	return s->result.state != STATE_OK &&
 	       s->result.state != STATE_SKIPPED &&
 	       s->result.reason != REASON_CANCELLED;
-}
-
-/* Lines of stderr that --verbose shows of a step, whatever became of it. */
-#define VERBOSE_LINES 20
-
-static void log_stderr(const struct step_run *s, struct str tail)
-{
-	size_t from = tail.n, n = 0;
-
-	while (from && n < VERBOSE_LINES)
-		n += tail.p[--from] == '\n' && from + 1 < tail.n;
-	tail = str_skip(tail, from);
-	while (tail.n) {
-		struct str line = str_trim(str_cut(&tail, '\n'));
-
-		if (line.n)
-			log_debug("%s: stderr: %.*s", s->result.name,
-				  STR_ARG(str_first(line, LIMIT_NOISE_LINE)));
-	}
-}
-
-/*
- * Keep the first and the last useful lines of stderr, where programs say why.
- *
- * details  of its client, which are printed in place of the last line; or ""
- */
-static void keep_said(struct step_run *s, struct str err_tail,
-		      const char *details)
-{
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	size_t at = str_find(err_tail, '\n');
-	const char *last;
-
-	/* the first line of a tail may be half of one */
-	if (err_tail.n >= s->plan->step->stderr_max && at < err_tail.n)
-		err_tail = str_skip(err_tail, at);
-	if (log_level() == LOG_DEBUG)
-		log_stderr(s, err_tail);
-	if (!has_failed(s))
-		return;
-	said_join(&out, err_tail, "\n");
-	if (out.n)
-		s->result.said = arena_str(&s->arena, buf_str(&out));
-	last = strrchr(buf_cstr(&out), '\n');
-	if (*details)
-		log_note("%s: %s", s->result.name, details);
-	else if (out.n && !s->ctx->shows_advice)
-		log_note("%s: its stderr ends with: %s", s->result.name,
-			 last ? last + 1 : buf_cstr(&out));
-}
-
-/* Words of a program that failed: stderr, or the text of its result. */
-static struct str words_of(struct step_run *s, struct str err_tail)
-{
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-
-	/* of a long stderr the end, so that there is room for the result */
-	if (err_tail.n > SAID_BYTES / 2)
-		err_tail.p += err_tail.n - SAID_BYTES / 2;
-	buf_add_str(&out, str_first(err_tail, SAID_BYTES / 2));
-	buf_addc(&out, '\n');
-	if (s->result.state == STATE_TOOL_ERROR)
-		report_step_output(&out, &s->result);
-	else
-		buf_add_str(&out, s->result.error);
-	return arena_str(&s->arena, buf_str(&out));
-}
-
-static bool has_advice(const struct step_run *s, struct str text)
-{
-	for (size_t i = 0; i < s->result.n_advice; i++)
-		if (str_eq(s->result.advice[i].text, text))
-			return true;
-	return false;
 }
 
 /* Fail a step that succeeded without something that was refused to it. */
@@ -317,257 +223,6 @@ static void fail_unexpected(struct step_run *s)
 	s->result.error = str_of(why);
 }
 
-static void fail_refused(struct step_run *s)
-{
-	if (!s->result.refused || s->result.state != STATE_OK ||
-	    strcmp(s->plan->step->on_refusal, "fail") != 0)
-		return;
-	s->result.reason = REASON_REFUSED;
-	s->result.state = report_reason_state(REASON_REFUSED);
-	s->result.error = STR("something was refused to it, and on_refusal is "
-			      "\"fail\"");
-}
-
-static void add_advice(struct advice_list *list, struct arena *arena,
-		       const char *text, const char *setting)
-{
-	list->item =
-		arena_grow(arena, list->item, list->n, sizeof(*list->item));
-	list->item[list->n++] = (struct advice){
-		.text = text,
-		.setting = setting,
-	};
-}
-
-/*
- * Add a piece where the server refused a call with a value of -p that is not a
- * string: a strict step would have typed it by the schema of the tool.
- */
-static void advise_strict(const struct step_run *s, struct advice_list *list,
-			  struct arena *arena)
-{
-	const struct fill_params *in = &s->plan->inputs;
-	size_t i = 0;
-
-	if (s->plan->strict || (s->result.reason != REASON_IS_ERROR &&
-				s->result.reason != REASON_RPC_ERROR))
-		return;
-	while (i < in->n && in->json.p[in->item[i].at] == '"')
-		i++;
-	if (i == in->n)
-		return;
-	add_advice(list, arena,
-		   arena_printf(arena,
-				"the value %.*s of a -p was passed as JSON; a "
-				"strict step reads the schema of the tool, "
-				"which may take text",
-				STR_ARG(str_first(in->item[i].text, 40))),
-		   "strict = true");
-}
-
-/*
- * The nearest of the tools that the server listed after the call, or that a
- * named one listed last; NULL: none.
- */
-static const char *nearest_tool(const struct step_run *s, struct arena *arena)
-{
-	const struct step *step = s->plan->step;
-	struct strlist names = {NULL, 0};
-
-	if (s->mcp && s->mcp->near)
-		return s->mcp->near;
-	if (step->server)
-		names = known_tools(state_dir_find(arena), s->ctx->config->path,
-				    step->server_name, arena);
-	return str_nearest(str_of(step->tool), names.item, names.n);
-}
-
-/* Do the words of a server miss the tool? */
-static bool misses_tool(const struct step_run *s, struct str said,
-			struct arena *arena)
-{
-	const char *tool = s->plan->step->tool, *words;
-
-	if (s->plan->strict || !tool ||
-	    (s->result.reason != REASON_IS_ERROR &&
-	     s->result.reason != REASON_RPC_ERROR))
-		return false;
-	said = str_first(said, SAID_BYTES);
-	words = arena_strndup(arena, said.p, said.n);
-	return strcasestr(words, "tool") &&
-	       (s->result.reason == REASON_RPC_ERROR || strstr(words, tool)) &&
-	       (strcasestr(words, "not found") || strcasestr(words, "unknown"));
-}
-
-/* Add a piece where the words of a server miss the tool. */
-static void advise_tools(const struct step_run *s, struct str said,
-			 struct advice_list *list, struct arena *arena)
-{
-	const struct step *step = s->plan->step;
-	const char *near;
-
-	if (!misses_tool(s, said, arena))
-		return;
-	near = nearest_tool(s, arena);
-	add_advice(list, arena,
-		   arena_printf(
-			   arena, "%s%s%stools of this server: %s",
-			   near ? "did you mean " : "", near ? near : "",
-			   near ? "? " : "",
-			   advice_tools(s->ctx->config, "",
-					step->server ? step->server_name : NULL,
-					&s->plan->request, arena)),
-		   NULL);
-}
-
-/* Print it without secrets: a program chooses the names that it asks for. */
-static void log_advice(struct step_run *s, const struct advice *a)
-{
-	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
-
-	scrub_apply(s->scrub, str_of(advice_line(a, &s->arena)), &line);
-	log_note("%s: %s", s->result.name, buf_cstr(&line));
-}
-
-/* Plain variables, in which a host may stand; NULL without any. */
-static const char *const *plain_lines(const struct step_run *s,
-				      struct arena *arena)
-{
-	const struct env_refs *const refs[] = {&s->plan->step->env,
-					       &s->plan->server_env};
-	struct strlist lines = {NULL, 0};
-
-	for (size_t r = 0; r < ARRAY_LEN(refs); r++)
-		for (size_t i = 0; i < refs[r]->n_plain; i++)
-			if (!refs[r]->plain[i].is_secret)
-				list_add(&lines, arena,
-					 arena_printf(arena, "%s=%s",
-						      refs[r]->plain[i].name,
-						      refs[r]->plain[i].value));
-	if (lines.n)
-		list_add(&lines, arena, NULL);
-	return lines.item;
-}
-
-/*
- * Find the sandbox that rows belong in, and say where that is unless it is the
- * step's, with dotted keys. A step without one shares that of its server: with
- * an own one it would get a program of its own.
- */
-static void find_table(struct step_run *s, struct advice_known *known)
-{
-	const struct step *step = s->plan->step;
-	bool is_shared = step->sandbox_form == SANDBOX_ABSENT && step->server;
-	enum sandbox_form form =
-		is_shared ? step->server->sandbox_form : step->sandbox_form;
-	const char *table =
-		is_shared
-			? arena_printf(&s->arena, "[servers.%s%s]",
-				       step->server_name,
-				       form == SANDBOX_TABLE ? ".sandbox" : "")
-		: form == SANDBOX_TABLE
-			? arena_printf(&s->arena, "[routines.%s.steps.sandbox]",
-				       s->ctx->routine)
-			: NULL;
-
-	known->own = is_shared ? &step->server->sandbox : &step->sandbox;
-	known->is_bare = form == SANDBOX_TABLE || form == SANDBOX_INLINE;
-	known->inside =
-		form != SANDBOX_INLINE ? table
-		: table ? arena_printf(&s->arena, "sandbox = { } of %s", table)
-			: "sandbox = { }";
-}
-
-/* Arguments that a person wrote: what others made asks for nothing. */
-static const char *const *own_words(const struct gate_request *r,
-				    struct arena *arena)
-{
-	const char **words;
-	size_t n = 0;
-
-	if (!r->from_data)
-		return r->argv;
-	while (r->argv[n])
-		n++;
-	words = ARENA_ARRAY(arena, const char *, n + 1);
-	for (size_t i = 0; i < n; i++)
-		words[i] = r->from_data[i] ? "…" : r->argv[i];
-	return words;
-}
-
-static struct str own_params(const struct step_run *s, struct arena *arena)
-{
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	const struct plan_step *p = s->plan;
-
-	if (!p->inputs.has_data || !p->step->params)
-		return p->inputs.json;
-	toml_to_json(p->step->params, &text);
-	return arena_str(arena, buf_str(&text));
-}
-
-/*
- * Keep advice, and print what is new of it.
- *
- * v  NULL: its program lives on; its verdict may come later
- */
-static void advise(struct step_run *s, struct str err_tail,
-		   const struct gate_verdict *v)
-{
-	struct gate_request request = s->plan->request;
-	struct advice_known known = {
-		.verdict = v,
-		.said = has_failed(s) ? words_of(s, err_tail) : err_tail,
-		.asked = own_params(s, &s->arena),
-		.failed = has_failed(s),
-		.is_server = s->is_call,
-		.config = s->ctx->config,
-		.scrub = s->scrub,
-		.gate = s->ctx->gate,
-		.request = &request,
-		.given = s->plan->request.argv,
-		.trace_of =
-			s->plan->flow->has_results
-				? NULL
-				: arena_printf(&s->arena, "%s %s",
-					       s->ctx->routine, s->result.name),
-	};
-	struct advice_list list = {.item = NULL};
-	/* those of its executions stay */
-	size_t had = s->doer ? s->result.n_advice : 0;
-	struct report_advice *all;
-
-	find_table(s, &known);
-	request.env = plain_lines(s, &s->arena);
-	request.argv = own_words(&s->plan->request, &s->arena);
-	request.input_from_data |= s->plan->inputs.has_data;
-	if (s->result.reason != REASON_CANCELLED && known.request->program)
-		list = advice_find(&known, &s->arena);
-	advise_strict(s, &list, &s->arena);
-	advise_tools(s, known.said, &list, &s->arena);
-	all = ARENA_ARRAY(&s->arena, struct report_advice, list.n + had);
-	for (size_t i = 0; i < had; i++)
-		all[list.n + i] = s->result.advice[i];
-	for (size_t i = 0; i < list.n; i++) {
-		const struct advice *a = &list.item[i];
-
-		all[i] = (struct report_advice){
-			scrubbed(s, str_of(a->text), scrub_apply),
-			a->setting
-				? scrubbed(s, str_of(a->setting), scrub_apply)
-				: (struct str){NULL, 0},
-		};
-		if (!s->ctx->shows_advice && !has_advice(s, all[i].text))
-			log_advice(s, a);
-	}
-	s->result.advice = all;
-	s->result.n_advice = list.n + had;
-	/* of a shared process they count for the step that started it */
-	s->result.refused |=
-		list.is_refused && !(s->mcp && s->mcp->user.session_of);
-	fail_refused(s);
-}
-
 /*
  * Keep the first of the output of a program that failed. The end may be
  * missing, by the ceiling of stdout or because the program was ended.
@@ -583,7 +238,7 @@ static void keep_output(struct step_run *s)
 		return;
 	buf_add_cut(&first, buf_str(&s->out), LIMIT_KEPT_OUTPUT);
 	s->result.output = str_trim(
-		scrubbed(s, arena_str(&s->arena, buf_str(&first)), scrub_cut));
+		step_scrubbed(s, arena_str(&s->arena, buf_str(&first)), scrub_cut));
 }
 
 /* ---- the end ---- */
@@ -804,8 +459,8 @@ static void exec_ended(void *arg)
 		j.output = (struct str){NULL, 0};
 	step_finish(s, &j);
 	s->scrubbed += p->child.scrubbed;
-	keep_said(s, child_stderr(&p->child), "");
-	advise(s, child_stderr(&p->child), &p->child.verdict);
+	step_keep_said(s, child_stderr(&p->child), "");
+	step_advise(s, child_stderr(&p->child), &p->child.verdict);
 	if (s->ctx->verdict)
 		s->ctx->verdict(s->ctx->arg, s, &p->child.verdict);
 	step_end(s);
@@ -860,15 +515,15 @@ static void mcp_leave(struct step_run *s, enum pool_end how)
 	if (s->phase != STEP_RUNNING)
 		return;
 	if (c)
-		keep_said(s, client_stderr(c), client_failure_details(c));
+		step_keep_said(s, client_stderr(c), client_failure_details(c));
 	forget_hint(s);
 	m->waits = pool_leave(s->ctx->pool, &m->user, how, s->ctx->grace_ms);
 	if (m->waits) {
 		set_phase(s, STEP_CLOSING);
 		return;
 	}
-	if (c && has_failed(s))
-		advise(s, client_stderr(c), NULL);
+	if (c && step_has_failed(s))
+		step_advise(s, client_stderr(c), NULL);
 	step_end(s);
 }
 
@@ -890,7 +545,7 @@ static void mcp_closed(struct pool_user *u, struct client *c)
 			s->ctx->verdict(s->ctx->arg, s, v);
 	}
 	if (v)
-		advise(s, client_stderr(c), v);
+		step_advise(s, client_stderr(c), v);
 	if (s->phase == STEP_CLOSING && m->waits)
 		step_end(s);
 	else if (s->phase == STEP_ENDED)
@@ -1056,8 +711,7 @@ static bool asks_for_names(struct step_run *s)
 	};
 	uint64_t until = loop_now(s->ctx->loop) + NAMES_MS * NS_PER_MS;
 
-	if (!has_failed(s) ||
-	    !misses_tool(s, words_of(s, (struct str){NULL, 0}), &s->arena))
+	if (!step_misses_tool(s))
 		return false;
 	if (s->budget.due_ns > until)
 		loop_timer_set(s->ctx->loop, &s->budget, until);

@@ -19,6 +19,7 @@
 #include "core/base/buf.h"
 #include "core/base/jw.h"
 #include "core/base/sha256.h"
+#include "core/client/tool_check.h"
 #include "core/report/report.h"
 #include "core/base/loop.h"
 #include "core/run/credentials.h"
@@ -87,6 +88,26 @@ enum step_phase {
 #define X(name) STEP_##name,
 	STEP_PHASES(X)
 #undef X
+};
+
+/* A call, where the step is one. */
+struct mcp_step {
+	struct pool_user user;
+	uint64_t ticket;      /* of the call; 0: none is open */
+	uint64_t hint_ticket; /* of the list that tells of the tool; or 0 */
+	/* strict: */
+	uint64_t list_ticket; /* 0: the tools are not waited for */
+	bool asked_anew;      /* the list is from after the step began */
+	struct tool_check check;
+	struct str typed;	 /* arguments, by the schema; {NULL, 0}: not */
+	struct str answer;	 /* CallToolResult that breaks a schema */
+	struct judgement judged; /* of it, while the tools are listed again */
+	uint32_t repairs;
+	const char *near; /* nearest tool to one that is not there, or NULL */
+	bool waits;	  /* for the end of the server */
+	struct buf facts; /* "{" and members, of the process, until they are
+			     written; n = 0: not known, or another's */
+	size_t facts_scrubbed;
 };
 
 struct step_run {

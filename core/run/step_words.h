@@ -1,0 +1,27 @@
+/*
+ * Words of a program, or of the server of a call: lines that are kept of them,
+ * and the advice that follows.
+ */
+#ifndef CORE_RUN_STEP_WORDS_H
+#define CORE_RUN_STEP_WORDS_H
+
+#include "core/run/step.h"
+
+/*
+ * Keep the first and the last useful lines of stderr, where programs say why.
+ *
+ * details  of its client, which are printed in place of the last line; or ""
+ */
+void step_keep_said(struct step_run *s, struct str err_tail,
+		    const char *details);
+/*
+ * Keep advice, and print what is new of it.
+ *
+ * v      NULL: its program lives on; its verdict may come later
+ */
+void step_advise(struct step_run *s, struct str err_tail,
+		 const struct gate_verdict *v);
+/* Has a call failed because the server has no such tool? */
+bool step_misses_tool(struct step_run *s) MUST_USE;
+
+#endif
