@@ -1115,6 +1115,9 @@ static void receive(struct client *c, size_t budget)
 		if (news != NEWS)
 			break;
 		pump(c);
+		/* said of this loss, and of no later one */
+		c->refusal = (struct transport_refusal){0};
+		c->is_unsent = false;
 	}
 	if (news != OVER)
 		return;

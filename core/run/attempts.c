@@ -27,7 +27,7 @@ static void on_ended(void *arg, struct step_run *s)
 {
 	struct attempts *a = arg;
 
-	a->ctx.jobs->running -= !s->doer;
+	a->ctx.jobs->running -= s->doer->is_job;
 	a->ctx.jobs->has_news = true;
 }
 
@@ -93,7 +93,7 @@ static void begin_attempt(struct attempts *a)
 	env_add_lines(&env, env_lines(&a->whole->env));
 	a->run = (struct step_run){.env = env};
 	step_init(&a->run, &a->ctx, a->whole->plan);
-	a->ctx.jobs->running += !a->run.doer;
+	a->ctx.jobs->running += a->run.doer->is_job;
 	if (a->n > 1)
 		events_tell(a->ctx.world->events,
 			    &(struct event){"attempt", .path = a->ctx.path,
@@ -126,13 +126,26 @@ static void wait_for_next(struct attempts *a, int64_t ms)
 		       loop_now(ctx->loop) + (uint64_t)ms * NS_PER_MS);
 }
 
+/* Give the whole the result of an attempt, from which it borrows. */
+static void become(struct step_run *s, struct step_run *part)
+{
+	part->result.refused |= s->result.refused;
+	s->result = part->result;
+	s->has_result = true;
+	step_take_over(s, part);
+	if (!s->session || !part->session)
+		return;
+	s->session->tool = part->session->tool;
+	s->session->repairs = part->session->repairs;
+}
+
 static void finish(struct attempts *a)
 {
 	jobs_leave(a->ctx.jobs, &a->giver);
 	loop_timer_clear(a->whole->ctx->loop, &a->pause);
 	if (a->is_used)
-		step_become(a->whole, &a->run);
-	step_close(a->whole, &(struct judgement){.reason = REASON_NONE});
+		become(a->whole, &a->run);
+	step_close(a->whole, NULL);
 }
 
 /* For struct jobs_giver. */
@@ -201,7 +214,8 @@ static void add_program_facts(struct str run, struct jw *w)
 	}
 }
 
-static void add_facts(const struct step_run *s, struct jw *w)
+static void add_facts(const struct step_run *s, struct cleaner *c UNUSED,
+		      struct jw *w)
 {
 	const struct attempts *a = s->work;
 
@@ -229,4 +243,10 @@ static void release(struct step_run *s)
 	free(a);
 }
 
-const struct step_doer attempts_doer = {begin, stop, release, true, add_facts};
+const struct step_doer attempts_doer = {
+	.begin = begin,
+	.stop = stop,
+	.release = release,
+	.repeats = true,
+	.add_facts = add_facts,
+};

@@ -9,6 +9,7 @@
 #include "core/run/jobs.h"
 #include "core/run/parts.h"
 
+
 /* One execution at a time. */
 struct slot {
 	struct step_run run;
@@ -143,7 +144,7 @@ static void on_ended(void *arg, struct step_run *s)
 	struct foreach *f = arg;
 
 	f->n_running--;
-	f->ctx.jobs->running -= !s->doer;
+	f->ctx.jobs->running -= s->doer->is_job;
 	f->ctx.jobs->has_news = true;
 	/* the server works while this result is written */
 	if (s->is_call && !f->is_beginning && can_begin(f))
@@ -209,7 +210,7 @@ static void begin_slot(struct foreach *f, struct slot *slot, struct str element)
 	*s = (struct step_run){.env = env};
 	f->n_running++;
 	step_init(s, &f->ctx, &slot->plan);
-	f->ctx.jobs->running += !s->doer;
+	f->ctx.jobs->running += s->doer->is_job;
 	if (plan_fill(&slot->plan, &v, &s->arena, &err) < 0) {
 		slot->plan.reason = REASON_REFERENCE;
 		slot->plan.error = str_of(arena_strdup(&s->arena, err.msg));
@@ -350,4 +351,9 @@ static void release(struct step_run *s)
 	free(f);
 }
 
-const struct step_doer foreach_doer = {begin, stop, release, true, NULL};
+const struct step_doer foreach_doer = {
+	.begin = begin,
+	.stop = stop,
+	.release = release,
+	.repeats = true,
+};

@@ -47,8 +47,9 @@ struct pool_server {
 		uint64_t ticket;	/* of the question */
 		struct loop_timer late; /* the answer is */
 	} doubt;
-	const char *afresh; /* why the next start is not the first; in the
-			       arena; NULL: it is, or the last one left */
+	const char *afresh;	  /* why the next start is not the first; in the
+				     arena, or static; NULL: it is, or the last one
+				     left */
 	struct pool_server *next;
 };
 
@@ -151,6 +152,7 @@ void pool_key(const struct plan_step *plan, const char *const *env,
 	digest_text(&sum, r->cwd);
 	digest_number(&sum, r->cwd_required);
 	digest_number(&sum, r->record);
+	/* of equal arguments some may be refused where they are data */
 	digest_number(&sum, r->data_may_start);
 	/* refusals of a shared process must fail a step that asks for it */
 	digest_text(&sum, plan->step->on_refusal);
@@ -231,6 +233,7 @@ static void own_arguments(struct gate_request *r, struct arena *arena)
 	r->from_data = from_data;
 }
 
+
 /* The server that the user's plan describes; one that can never start, too. */
 static struct pool_server *server_for(struct pool *p, const struct pool_user *u)
 {
@@ -270,25 +273,22 @@ static void raise_to(uint64_t *value, uint64_t least)
 void pool_expect(struct pool *p, struct pool_user *u)
 {
 	const struct step *step = u->plan->step;
+	struct pool_server *of = u->with ? u->with->server : NULL;
 
-	u->server = server_for(p, u);
+	u->server = of ? of : server_for(p, u);
 	u->server->expected++;
 	raise_to(&u->server->message_max, step->stdout_max);
 	raise_to(&u->server->stderr_max, step->stderr_max);
 	raise_to(&u->server->timeout_ms, step->timeout_ms);
 }
 
-void pool_expect_with(struct pool_user *u, const struct pool_user *holder)
-{
-	u->server = holder->server;
-	u->server->expected++;
-}
-
 void pool_take_over(struct pool *p, struct pool_user *u,
 		    const struct pool_user *from)
 {
-	if (u)
+	if (u) {
 		u->is_entered |= from->is_entered;
+		u->afresh = from->afresh ? from->afresh : u->afresh;
+	}
 	for (struct pool_server *s = p->servers; s; s = s->next) {
 		if (s->starter == from)
 			s->starter = u;
@@ -429,10 +429,13 @@ static void on_event(void *arg, const struct client_event *e)
 
 /* ---- the beginning of one ---- */
 
+/* The same server of the same file, whoever calls it. */
+
 struct scrub *pool_scrub(const struct pool_user *u)
 {
 	return u->server && u->server->remote ? u->server->remote->scrub : NULL;
 }
+
 
 static struct client *new_client(struct pool_server *s, struct pool_user *u)
 {

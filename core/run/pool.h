@@ -62,6 +62,9 @@ struct pool_user {
 				   borrowed until pool_enter() returned */
 	const struct pool_handler *handler;
 	void *arg;
+	/* Stays longer, and has the server that this one calls; NULL, or with
+	   none: that of the plan. */
+	const struct pool_user *with;
 
 	/* set by the pool */
 	struct pool_server *server;
@@ -90,12 +93,10 @@ struct pool *pool_new(const struct pool_options *options) MUST_USE;
 /* Free it; whatever runs ends at once. Takes NULL. */
 void pool_free(struct pool *p);
 
-/* user->name, plan, env, handler and arg are set, the rest is zeroed. */
+/* user->name to .with are set, the rest is zeroed. */
 void pool_expect(struct pool *p, struct pool_user *u);
 /* opened() or refused() is called before this returns, or later. */
 void pool_enter(struct pool *p, struct pool_user *u);
-/* The same for a user that calls the server of another, which stays longer. */
-void pool_expect_with(struct pool_user *u, const struct pool_user *holder);
 /*
  * Stand in for a user that has left and goes: what it began is told to this
  * one, which waits for the end if it is the last.

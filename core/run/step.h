@@ -19,7 +19,7 @@
 #include "core/base/buf.h"
 #include "core/base/jw.h"
 #include "core/base/sha256.h"
-#include "core/client/tool_check.h"
+#include "core/client/facts.h"
 #include "core/report/report.h"
 #include "core/base/loop.h"
 #include "core/run/credentials.h"
@@ -32,19 +32,38 @@
 struct step_run;
 
 /*
- * Does the work of a step that is made of others, or of a person's answer:
- * neither a program nor a call. It ends by step_close().
+ * Work of a step: a program, a call, steps that it is made of, or a person's
+ * answer. It ends by step_close().
  */
 struct step_doer {
+	/* Start the work; a call, when its server can be asked. */
 	void (*begin)(struct step_run *s);
-	/* End it early, and the second time at once. */
+	/* End it early, as s->hurry says: the second time at once. */
 	void (*stop)(struct step_run *s, const char *why);
 	/* Free s->work. */
 	void (*release)(struct step_run *s);
 	/* The others are executions of the step itself, which are judged. */
 	bool repeats;
+	bool is_job; /* a program or a call: one of struct jobs */
 	/* Write members of the facts; or NULL. */
-	void (*add_facts)(const struct step_run *s, struct jw *w);
+	void (*add_facts)(const struct step_run *s, struct cleaner *c,
+			  struct jw *w);
+	/* Name the phase that used up the time, and set a remark that follows
+	   the sentence about it; NULL: the call. */
+	enum step_reason (*late)(struct step_run *s, const char **remark);
+};
+
+/* Server that a step calls, or its executions do. */
+struct step_session {
+	struct pool_user user;
+	bool waits;	  /* for the end of the server */
+	struct str tool;  /* object of tools/list; in an arena, or n = 0 */
+	uint32_t repairs; /* of the result */
+	const char *near; /* nearest tool to one that is not there, or NULL */
+	bool has_tool;	  /* the server listed the tool */
+	struct buf facts; /* "{" and members, of the process, until they are
+			     written; n = 0: not known, or another's */
+	size_t facts_scrubbed;
 };
 
 /* Things that the steps of a run share; borrowed by all of them. */
@@ -62,10 +81,8 @@ struct step_context {
 	/* Names of the steps around its routine, each with a slash; "". */
 	const char *path;
 	const struct values *values; /* at the time of a step's turn */
-	/* Of a step, or of one of the executions of `whole`; NULL: it is a
-	   program or a call. */
-	const struct step_doer *(*doer)(const struct step *step,
-					const struct step_run *whole);
+	/* Choose who does a step, or one of the executions of `whole`. */
+	const struct step_doer *(*doer)(const struct step_run *s);
 	struct step_run *whole; /* step whose executions these are; or NULL */
 	uint64_t grace_ms;	/* between the steps of an orderly end */
 	void (*step_ended)(void *ended_arg, struct step_run *s);
@@ -90,42 +107,23 @@ enum step_phase {
 #undef X
 };
 
-/* A call, where the step is one. */
-struct mcp_step {
-	struct pool_user user;
-	uint64_t ticket;      /* of the call; 0: none is open */
-	uint64_t hint_ticket; /* of the list that tells of the tool; or 0 */
-	/* strict: */
-	uint64_t list_ticket; /* 0: the tools are not waited for */
-	bool asked_anew;      /* the list is from after the step began */
-	struct tool_check check;
-	struct str typed;	 /* arguments, by the schema; {NULL, 0}: not */
-	struct str answer;	 /* CallToolResult that breaks a schema */
-	struct judgement judged; /* of it, while the tools are listed again */
-	uint32_t repairs;
-	const char *near; /* nearest tool to one that is not there, or NULL */
-	bool waits;	  /* for the end of the server */
-	struct buf facts; /* "{" and members, of the process, until they are
-			     written; n = 0: not known, or another's */
-	size_t facts_scrubbed;
-};
-
 struct step_run {
 	const struct plan_step *plan;
 	struct step_context *ctx;
 	struct scrub
 		*scrub; /* scrubber of ctx, or of the server that is called */
-	bool is_call;	/* in a session; else a program is run to its end */
-	const struct step_doer *doer; /* NULL: neither of them */
-	void *work;		      /* of the doer; owned */
-	enum judge_mode mode;	      /* of stdout */
-	struct arena arena;	      /* of the result */
+	bool is_call;	/* in a session, by itself or by its executions */
+	const struct step_doer *doer;
+	void *work;	      /* of the doer; owned */
+	enum judge_mode mode; /* of stdout */
+	struct arena arena;   /* of the result */
 	enum step_phase phase;
 	struct loop_timer budget;
-	struct buf out; /* collected stdout, up to stdout_max */
+	struct buf out;	    /* collected stdout, up to stdout_max */
 	uint64_t begin_ns, end_ns;
 	int64_t begin_wall_ns;
 	bool is_cancelled;
+	enum pool_end hurry; /* of its end */
 	bool has_result;
 	bool gave_up;		       /* to scrub the result */
 	char inputs[SHA256_HEX_BYTES]; /* step_digest(); "": none was made */
@@ -133,10 +131,7 @@ struct step_run {
 	struct retry_case cause; /* of a failure; .reason is not set */
 	struct env env;		 /* declared variables; owned */
 	size_t scrubbed; /* hits; those of its facts stand beside them */
-	size_t facts_scrubbed;
-	/* Owned; of a step that is run, or that calls. */
-	struct program *program;
-	struct mcp_step *mcp;
+	struct step_session *session; /* owned; NULL: no call, or none to do */
 };
 
 /*
@@ -152,17 +147,19 @@ void step_init(struct step_run *s, struct step_context *ctx,
  * Ending calls ctx->step_ended.
  */
 void step_begin(struct step_run *s);
-/* End a step that a doer does. What `j` says is nothing after an earlier end.
+/*
+ * End a step whose work is done.
+ *
+ * j  its result, which is nothing after an earlier one; NULL: the earlier one
  */
 void step_close(struct step_run *s, const struct judgement *j);
-/* What an execution that has ended tells of the whole; it may be released. */
+/* Hand what an execution that has ended tells to the whole; it may be released.
+ */
 void step_take_over(struct step_run *s, const struct step_run *part);
 /* End it at once by its result in an earlier run, which `kept` borrows from.
    is_cached  its facts say so, and not `taken_from` */
 void step_use(struct step_run *s, const struct report_step *kept,
 	      uint64_t generation, bool is_cached);
-/* Give the step the result of an execution, which must live as long. */
-void step_become(struct step_run *s, struct step_run *part);
 /* The user wants to stop: ends as `cancelled`. Twice: at once. */
 void step_cancel(struct step_run *s, const char *why);
 /* Free everything; the result dies with it. */

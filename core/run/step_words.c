@@ -141,12 +141,28 @@ static const char *nearest_tool(const struct step_run *s, struct arena *arena)
 	const struct step *step = s->plan->step;
 	struct strlist names = {NULL, 0};
 
-	if (s->mcp && s->mcp->near)
-		return s->mcp->near;
+	if (s->session && s->session->near)
+		return s->session->near;
 	if (step->server)
 		names = known_tools(state_dir_find(arena), s->ctx->config->path,
 				    step->server_name, arena);
 	return str_nearest(str_of(step->tool), names.item, names.n);
+}
+
+/* Is the tool one of the words? */
+static bool names(const char *words, const char *tool)
+{
+	const size_t n = strlen(tool);
+	const char *at = words;
+
+	while ((at = strstr(at, tool))) {
+		bool is_begun = at > words && isalnum((unsigned char)at[-1]);
+
+		if (!is_begun && !isalnum((unsigned char)at[n]))
+			return true;
+		at++;
+	}
+	return false;
 }
 
 /* Do these words of a server miss the tool? An error that only names it may. */
@@ -161,6 +177,9 @@ static bool says_unknown(const struct step_run *s, struct str said,
 		return false;
 	said = str_first(said, SAID_BYTES);
 	words = arena_strndup(arena, said.p, said.n);
+	if (is_error && names(words, tool) &&
+	    !(s->session && s->session->has_tool))
+		return true;
 	return strcasestr(words, "tool") && (is_error || strstr(words, tool)) &&
 	       (strcasestr(words, "not found") || strcasestr(words, "unknown"));
 }
@@ -298,10 +317,10 @@ void step_advise(struct step_run *s, struct str err_tail,
 				    : advice_words(s->ctx->routine,
 						   s->result.name, &s->arena),
 	};
-	bool is_own = !(s->mcp && s->mcp->user.session_of);
+	bool is_own = !(s->session && s->session->user.session_of);
 	struct advice_list list = {.item = NULL};
 	/* advice of its executions stays */
-	size_t had = s->doer ? s->result.n_advice : 0;
+	size_t had = s->doer->is_job ? 0 : s->result.n_advice;
 	struct report_advice *all;
 
 	find_table(s, &known);

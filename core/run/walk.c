@@ -185,7 +185,7 @@ static void on_step_ended(void *arg, struct step_run *s)
 	struct jobs *jobs = &w->world->jobs;
 
 	order_end(&w->order, (size_t)(s - w->runs));
-	jobs->running -= !s->doer;
+	jobs->running -= s->doer->is_job;
 	jobs->has_news = true;
 	w->world->ended(w->ctx.arg, s);
 }
@@ -232,7 +232,7 @@ static struct step_run *take(struct walk *w, size_t i)
 
 	order_begin(&w->order, i);
 	/* parts of a step that is made of others count themselves */
-	w->world->jobs.running += !s->doer;
+	w->world->jobs.running += s->doer->is_job;
 	return s;
 }
 

@@ -15,6 +15,8 @@
 #include "core/run/nested.h"
 #include "core/run/previous.h"
 #include "core/run/remotes.h"
+#include "core/run/step_call.h"
+#include "core/run/step_program.h"
 
 /* Descriptors of one child: three pipes, pidfd, listener (contract: 5). */
 #define FDS_PER_CHILD 5
@@ -175,16 +177,19 @@ static void open_pool(struct world *w)
 }
 
 /* Choose who does a step, or a part of one. */
-static const struct step_doer *doer_of(const struct step *step,
-				       const struct step_run *whole)
+static const struct step_doer *doer_of(const struct step_run *s)
 {
+	const struct step *step = s->plan->step;
+	const struct step_run *whole = s->ctx->whole;
+
 	if (step->foreach && !whole)
 		return &foreach_doer;
 	if (step->retry.max && (!whole || whole->doer != &attempts_doer))
 		return &attempts_doer;
 	return step->routine   ? &nested_doer
 	       : step->message ? &approve_doer
-			       : NULL;
+	       : s->is_call    ? &call_doer
+			       : &program_doer;
 }
 
 static void set_walks(struct world *w)
