@@ -73,6 +73,8 @@
 #define LIMIT_ROUTINE_DEPTH 8
 /* Elements of `foreach`. */
 #define LIMIT_ITEMS 10000
+/* Results of all of them together, bytes; more where stdout_max is. */
+#define LIMIT_ITEMS_BYTES LIMIT_MESSAGE_BYTES
 /* First line of a script: BINPRM_BUF_SIZE of the kernel. */
 #define LIMIT_SHEBANG 256
 /* Scripts that are interpreted by scripts: the kernel allows four. */

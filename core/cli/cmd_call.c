@@ -130,9 +130,6 @@ static enum rigour rigour_of(const struct target *t)
 #define KEEP_BYTES (1024 * 1024)
 /* Answers that are kept until it is their turn, beside those in flight. */
 #define AHEAD 64
-/* Looks for an answer without a wait, and waits after one in vain. */
-#define LOOKS 64
-#define WAITS 16
 /* Bytes of one read or print. */
 #define PORTION_BYTES 65536
 /* Ceiling of one line of the file. */
@@ -177,8 +174,6 @@ struct batch {
 	struct buf tool;	    /* the name in the line; owned */
 	struct buf out;		    /* answers that are due; owned */
 	size_t n_slots, n_open;
-	unsigned looks;	      /* left before the next wait */
-	unsigned waits;	      /* left before the next look */
 	struct tool_set *set; /* owned; NULL: tools are not known */
 	bool is_list_lost;    /* asking again for the tools failed */
 };
@@ -602,30 +597,6 @@ static int open_input(struct batch *b, struct err *err)
 
 /* ---- the loop of a batch ---- */
 
-/*
- * Look for an answer without waiting: on one processor a server has often
- * answered when the request is written. WAITS waits follow a look in vain;
- * LOOKS answers give all else its turn.
- */
-static bool answered_at_once(struct batch *b)
-{
-	size_t open = b->n_open;
-
-	if (b->waits) {
-		b->waits--;
-		return false;
-	}
-	if (!open || !b->looks) {
-		b->looks = LOOKS;
-		return false;
-	}
-	b->looks--;
-	client_look(b->t->client);
-	if (b->n_open == open)
-		b->waits = WAITS;
-	return b->n_open < open;
-}
-
 static int run_batch(struct batch *b, struct err *err)
 {
 	for (;;) {
@@ -636,7 +607,8 @@ static int run_batch(struct batch *b, struct err *err)
 		     (b->ended && b->at == b->text.n && !b->too_long)))
 			return 0;
 		/* printing made room for more calls */
-		if (can_go_on(b) || answered_at_once(b))
+		if (can_go_on(b) ||
+		    (b->n_open && client_look_ahead(b->t->client)))
 			continue;
 		if (flush(b, err) < 0 || loop_turn(&b->t->loop, err) < 0)
 			return -1;

@@ -23,6 +23,9 @@
 #define TURN_BYTES (1024 * 1024)
 /* A budget for all that there is. */
 #define TO_THE_END SIZE_MAX
+/* Looks for an answer between two turns, and turns after one in vain. */
+#define LOOKS 64
+#define WAITS 16
 /* Of stderr, in the details of a failure. */
 #define DETAIL_BYTES 1024
 /* Subscriptions that are made in one session, when they end. */
@@ -77,6 +80,8 @@ struct client {
 	struct session *session;     /* owned; NULL before the first start */
 	struct loop_watch in, out;   /* of the transport */
 	uint64_t bytes_in;
+	unsigned looks; /* left before the next turn */
+	unsigned waits; /* left before the next look */
 	uint32_t restarts;
 	/* Facts of a remote transport, kept when it is gone: JSON; owned. */
 	struct buf remote_facts;
@@ -1134,6 +1139,25 @@ void client_look(struct client *c)
 {
 	if (c->is_open && !c->is_pumping)
 		receive(c, TURN_BYTES);
+}
+
+bool client_look_ahead(struct client *c)
+{
+	uint64_t before = c->bytes_in;
+
+	if (c->waits) {
+		c->waits--;
+		return false;
+	}
+	if (!c->looks) {
+		c->looks = LOOKS;
+		return false;
+	}
+	c->looks--;
+	client_look(c);
+	if (c->bytes_in == before)
+		c->waits = WAITS;
+	return c->bytes_in != before;
 }
 
 static void on_readable(void *arg, UNUSED uint32_t events)

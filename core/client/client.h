@@ -289,6 +289,14 @@ void client_kill(struct client *c);
  * call this before a server is used that was idle for a while.
  */
 void client_look(struct client *c);
+/*
+ * Look for the answer to what was just asked, before the loop turns: on one
+ * processor a server has often answered when the request is written. Looks in
+ * vain are rare, and after many others all else in the loop has its turn.
+ *
+ * returns  true: something came; false: let the loop turn
+ */
+bool client_look_ahead(struct client *c) MUST_USE;
 
 /* ---- in a loop of its own ---- */
 

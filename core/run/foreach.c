@@ -6,9 +6,12 @@
 #include "core/base/limits.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
+#include "core/client/client.h"
 #include "core/run/jobs.h"
 #include "core/run/parts.h"
 
+/* Room for all results is made at once, up to this. */
+#define ROOM_BYTES ((size_t)16 * 1024 * 1024)
 
 /* One execution at a time. */
 struct slot {
@@ -31,24 +34,27 @@ struct foreach {
 	size_t n_slots;
 	bool is_beginning; /* an execution, which may end at once */
 	struct buf data, body;
+	struct buf output; /* of the item that is written */
 	size_t n_written;  /* elements in both */
 	size_t n_shown;	   /* of these in `body`, for people */
 	struct str *later; /* elements behind one that runs still; owned */
 	struct values_read read;
 	const char *cancelled;
+	size_t n_bytes; /* of results */
+	bool is_over;	/* n_bytes are too many */
 };
 
 /* ---- what an execution gave ---- */
 
-static void write_item(const struct report_step *s, size_t index,
-		       struct buf *out)
+static void write_item(struct foreach *f, const struct report_step *s,
+		       size_t index, struct buf *out)
 {
-	AUTO(buf_release) struct buf body = BUF_INIT(BUF_UNBOUNDED);
+	size_t before = out->n;
 	struct jw w;
 
-	report_step_output(&body, s);
-	jw_init(&w, out, false);
-	jw_object(&w);
+	buf_clear(&f->output);
+	report_step_output(&f->output, s);
+	w = jw_begin(out);
 	jw_kv_int(&w, "index", (int64_t)index);
 	jw_kv_cstr(&w, "state", REPORT_STATES[s->state].word);
 	jw_key(&w, "reason");
@@ -61,13 +67,14 @@ static void write_item(const struct report_step *s, size_t index,
 		jw_str(&w, s->error);
 	else
 		jw_null(&w);
-	jw_kv_str(&w, "output", buf_str(&body));
+	jw_kv_str(&w, "output", buf_str(&f->output));
 	jw_key(&w, "data");
 	if (report_step_has_data(s))
 		report_step_data(&w, s);
 	else
 		jw_null(&w);
 	jw_end(&w);
+	f->n_bytes += out->n - before;
 }
 
 /* The outputs one after the other, as far as a person reads. */
@@ -87,27 +94,38 @@ static void show(struct foreach *f, struct str item)
 	buf_add_cut(&f->body, buf_str(&text), LIMIT_KEPT_OUTPUT);
 }
 
-static void append(struct foreach *f, struct str item)
+static void add_comma(struct foreach *f)
 {
 	if (f->n_written++)
 		buf_addc(&f->data, ',');
-	buf_add_str(&f->data, item);
-	show(f, item);
 }
 
 /* Write what has ended, in the order of the elements. */
-static void keep_item(struct foreach *f, size_t index, struct buf *text)
+static void keep_item(struct foreach *f, const struct report_step *result,
+		      size_t index)
 {
+	struct buf later = BUF_INIT(BUF_UNBOUNDED);
+	size_t from;
+
 	if (index != f->n_written) {
-		f->later[index].n = text->n;
-		f->later[index].p = buf_steal(text);
+		write_item(f, result, index, &later);
+		f->later[index].n = later.n;
+		f->later[index].p = buf_steal(&later);
 		return;
 	}
-	append(f, buf_str(text));
+	add_comma(f);
+	from = f->data.n;
+	write_item(f, result, index, &f->data);
+	/* room for all of them, should they be alike */
+	if (!index && f->data.n < ROOM_BYTES / f->n)
+		(void)!buf_room(&f->data, f->data.n * f->n);
+	show(f, str_skip(buf_str(&f->data), from));
 	while (f->n_written < f->n && f->later[f->n_written].p) {
 		struct str *s = &f->later[f->n_written];
 
-		append(f, *s);
+		add_comma(f);
+		buf_add_str(&f->data, *s);
+		show(f, *s);
 		free((char *)(uintptr_t)s->p);
 		s->p = NULL;
 	}
@@ -162,24 +180,35 @@ static void tell_progress(const struct foreach *f)
 	ctx->progress(ctx->arg, f->whole, note);
 }
 
+static size_t bytes_max(const struct foreach *f)
+{
+	uint64_t max = f->whole->plan->step->stdout_max;
+
+	return max > LIMIT_ITEMS_BYTES ? max : LIMIT_ITEMS_BYTES;
+}
+
+static void stop(struct step_run *s, const char *why);
+
 /* Nothing calls back for an execution that ended before this turn. */
 static void release_ended(struct foreach *f)
 {
 	for (size_t i = 0; i < f->n_slots; i++) {
-		AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 		struct slot *slot = &f->slot[i];
 
 		if (!slot->is_used || slot->run.phase != STEP_ENDED)
 			continue;
 		count(f, &slot->run.result, slot->index);
 		parts_keep_words(f->whole, &slot->run.result);
-		write_item(&slot->run.result, slot->index, &text);
-		keep_item(f, slot->index, &text);
+		keep_item(f, &slot->run.result, slot->index);
 		step_take_over(f->whole, &slot->run);
 		step_release(&slot->run);
 		slot->is_used = false;
 		tell_progress(f);
 	}
+	if (f->n_bytes <= bytes_max(f) || f->cancelled)
+		return;
+	f->is_over = true;
+	stop(f->whole, "the results are too long");
 }
 
 static struct slot *free_slot(struct foreach *f)
@@ -241,12 +270,10 @@ static void cancel_the_rest(struct foreach *f)
 	};
 
 	while (scan_next(&f->rest)) {
-		AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 		size_t index = f->n_begun++;
 
 		count(f, &none, index);
-		write_item(&none, index, &text);
-		keep_item(f, index, &text);
+		keep_item(f, &none, index);
 	}
 }
 
@@ -255,12 +282,21 @@ static struct judgement judge_all(struct foreach *f)
 	struct judgement j = {.reason = REASON_NONE};
 
 	buf_adds(&f->data, "]}");
-	j.data.n = f->data.n;
-	j.data.p = arena_adopt(&f->whole->arena, buf_steal(&f->data));
+	j.data = arena_buf(&f->whole->arena, &f->data);
 	if (f->n_shown < f->n)
 		buf_addf(&f->body, "\n(and %zu more)", f->n - f->n_shown);
 	j.output = f->n ? arena_str(&f->whole->arena, buf_str(&f->body))
 			: STR("(no items)");
+	if (f->is_over) {
+		j.reason = REASON_OUTPUT_LIMIT;
+		j.error = str_of(arena_printf(
+			&f->whole->arena,
+			"the results of its elements are over %zu bytes "
+			"together; raise stdout_max of the step when that much "
+			"is expected, or let the program keep them in files",
+			bytes_max(f)));
+		return j;
+	}
 	if (!f->why)
 		return j;
 	j.reason = REASON_ITEMS;
@@ -271,17 +307,39 @@ static struct judgement judge_all(struct foreach *f)
 	return j;
 }
 
-/* For struct jobs_giver. */
-static bool go_on(void *arg)
+/* The server of a call that runs, or NULL. */
+static struct client *client_asked(const struct foreach *f)
 {
-	struct foreach *f = arg;
-	struct judgement j;
+	for (size_t i = 0; i < f->n_slots; i++) {
+		const struct step_run *s = &f->slot[i].run;
 
+		if (f->slot[i].is_used && s->phase == STEP_RUNNING &&
+		    s->session)
+			return s->session->user.client;
+	}
+	return NULL;
+}
+
+static void go_on_once(struct foreach *f)
+{
 	release_ended(f);
 	if (f->cancelled)
 		cancel_the_rest(f);
 	else if (can_begin(f))
 		begin_next(f);
+}
+
+/* For struct jobs_giver. */
+static bool go_on(void *arg)
+{
+	struct foreach *f = arg;
+	struct client *client;
+	struct judgement j;
+
+	do {
+		go_on_once(f);
+		client = can_begin(f) ? NULL : client_asked(f);
+	} while (client && client_look_ahead(client));
 	if (f->n_ended < f->n)
 		return can_begin(f);
 	jobs_leave(f->ctx.jobs, &f->giver);
@@ -312,7 +370,7 @@ static void begin(struct step_run *s)
 	f->n_slots = f->n < step->max_parallel ? f->n : step->max_parallel + 1;
 	f->slot = mem_zalloc(f->n_slots * sizeof(*f->slot) + 1);
 	f->later = mem_zalloc(f->n * sizeof(*f->later) + 1);
-	f->data = f->body = (struct buf)BUF_INIT(BUF_UNBOUNDED);
+	f->data = f->body = f->output = (struct buf)BUF_INIT(BUF_UNBOUNDED);
 	buf_adds(&f->data, "{\"schema\":\"" ITEMS_SCHEMA "\",\"items\":[");
 	jobs_join(f->ctx.jobs, &f->giver);
 }
@@ -346,6 +404,7 @@ static void release(struct step_run *s)
 	arena_release(&f->read.arena);
 	buf_release(&f->data);
 	buf_release(&f->body);
+	buf_release(&f->output);
 	free(f->slot);
 	free(f->later);
 	free(f);

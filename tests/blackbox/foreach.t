@@ -6,16 +6,6 @@
 script serve <<-'END'
 	serve
 END
-# plain NAME COMMAND [LINES...]: a step of type script
-plain() {
-	local name=$1 command=$2
-
-	shift 2
-	printf '[[routines.r.steps]]\nname = "%s"\ntype = "script"\ncommand = "%s"\n' \
-		"$name" "$command"
-	(($# == 0)) || printf '%s\n' "$@"
-	echo
-}
 # listed JSON: the step `list`, whose data it is
 listed() {
 	plain list printf "args = ['%s', '$1']" | sed 's/"script"/"harness"/'
@@ -52,6 +42,20 @@ json_is "foreach: one session serves all" step_results[1].run.mcp.messages 6 \
 
 run_matins run -c r.toml r
 out_like "foreach: a person reads the outputs" '<2>'
+
+# ---- as much as one can hold ----
+
+mkdir -m 777 begun
+{
+	plain each sh "args = ['-c', 'touch $T/begun/\$1; head -c 24000000 /dev/zero | tr \\\\0 x', 'sh', '\$item']" \
+		"sandbox = { write = ['$T/begun'] }" 'foreach = "$input.all"'
+	plain left echo 'args = ["goes on"]'
+} >big.toml
+run_matins run -c big.toml r -p all='[1,2,3,4]'
+out_like "results are too long together" \
+	'the results of its elements are over 67108864 bytes together; raise stdout_max'
+out_like "other steps go on" 'goes on'
+is "the rest is not begun" "$(ls begun | tr '\n' ' ')" "1 2 3 "
 
 # ---- order, failures ----
 
@@ -94,10 +98,11 @@ is "foreach: the report has the same bytes, however it is run" "$i" 5
 	plain object echo 'foreach = "$input.object"'
 	plain gone echo 'foreach = "$steps.list.json[3]"'
 	plain wrong echo 'args = ["$item.b"]' 'foreach = "$input.some"'
-	plain option echo 'args = ["$item"]' 'foreach = "$input.options"'
+	listed '["-n"]' | sed 's/"list"/"options"/'
+	plain option echo 'args = ["$item"]' 'foreach = "$steps.options.json"'
 } >r.toml
 run_matins run -c r.toml r --json -p object='{"a":1}' -p some='[{"b":1},{"a":2}]' \
-	-p options='["-n"]' -p many="[$(printf '0,%.0s' {1..10000})0]"
+	-p many="[$(printf '0,%.0s' {1..10000})0]"
 json_is "foreach: no element" step_results[1].state ok \
 	step_results[1].output '(no items)' \
 	step_results[1].data '{"schema":"matins-items/1","items":[]}'
@@ -108,8 +113,8 @@ json_is "foreach: no array" step_results[3].reason reference step_results[3].err
 json_is "foreach: not there" step_results[4].reason reference
 json_is "foreach: an element that lacks something" step_results[5].reason items \
 	step_results[5].error '1 of 2 failed; first: [1] item has no "b"; it has: a'
-json_is "foreach: an element is no option" step_results[6].reason items \
-	step_results[6].data.items[0].reason reference
+json_is "foreach: an element is no option" step_results[7].reason items \
+	step_results[7].data.items[0].reason reference
 
 # ---- ends ----
 
