@@ -121,6 +121,9 @@ static void wait_for_next(struct attempts *a, int64_t ms)
 		ctx->progress(ctx->arg, a->whole, note);
 	step_take_over(a->whole, &a->run);
 	step_release(&a->run);
+	/* the attempt may have given up before it was ready */
+	if (a->whole->session)
+		pool_renew(&a->whole->session->user);
 	a->is_used = false;
 	loop_timer_set(ctx->loop, &a->pause,
 		       loop_now(ctx->loop) + (uint64_t)ms * NS_PER_MS);

@@ -8,7 +8,7 @@
 #include "core/base/scan.h"
 #include "core/client/client.h"
 #include "core/run/jobs.h"
-#include "core/run/parts.h"
+#include "core/run/step_words.h"
 
 /* Room for all results is made at once, up to this. */
 #define ROOM_BYTES ((size_t)16 * 1024 * 1024)
@@ -198,7 +198,7 @@ static void release_ended(struct foreach *f)
 		if (!slot->is_used || slot->run.phase != STEP_ENDED)
 			continue;
 		count(f, &slot->run.result, slot->index);
-		parts_keep_words(f->whole, &slot->run.result);
+		step_keep_words(f->whole, &slot->run.result);
 		keep_item(f, &slot->run.result, slot->index);
 		step_take_over(f->whole, &slot->run);
 		step_release(&slot->run);

@@ -6,7 +6,7 @@
 #include "core/base/limits.h"
 #include "core/base/mem.h"
 #include "core/report/render.h"
-#include "core/run/parts.h"
+#include "core/run/step_words.h"
 #include "core/run/walk.h"
 
 struct nested {
@@ -66,7 +66,7 @@ static void finish(struct nested *n)
 
 	walk_report(&n->walk, &n->arena, &report);
 	for (size_t i = 0; i < report.n_steps; i++) {
-		parts_keep_words(whole, &report.steps[i]);
+		step_keep_words(whole, &report.steps[i]);
 		add_body(&body, &report.steps[i]);
 		step_take_over(whole, &n->walk.runs[i]);
 	}

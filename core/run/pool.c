@@ -595,6 +595,17 @@ static void conclude(struct pool_server *s, bool is_stuck)
 	end_client(s->client, POOL_TERMINATE, CLIENT_GRACE_STOPPED_MS);
 }
 
+void pool_renew(struct pool_user *u)
+{
+	struct pool_server *s = u->server;
+
+	if (!s || s->users || !s->client || !client_is_open(s->client) ||
+	    client_is_ready(s->client))
+		return;
+	s->afresh = "it was not ready in time, and was ended";
+	end_client(s->client, POOL_TERMINATE, CLIENT_GRACE_STOPPED_MS);
+}
+
 bool pool_leave(struct pool *p, struct pool_user *u, enum pool_end how,
 		uint64_t grace_ms)
 {

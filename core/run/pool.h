@@ -105,6 +105,9 @@ void pool_enter(struct pool *p, struct pool_user *u);
  */
 void pool_take_over(struct pool *p, struct pool_user *u,
 		    const struct pool_user *from);
+/* End a server that is not ready, and that nobody waits for: the next that
+ * enters starts another. u  is expected, and has not entered */
+void pool_renew(struct pool_user *u);
 /*
  * Leave the server. Harmless when it was not expected, or twice.
  *

@@ -8,6 +8,7 @@
 #include "core/base/text.h"
 #include "core/client/known_tools.h"
 #include "core/client/said.h"
+#include "core/config/references.h"
 #include "core/run/advice.h"
 #include "core/run/advice_command.h"
 #include "core/run/step_result.h"
@@ -297,6 +298,33 @@ bool step_misses_tool(struct step_run *s)
 	       says_unknown(s, words_of(s, (struct str){NULL, 0}), &s->arena);
 }
 
+/* Words that name the step in a command, with the parameters that it uses and
+   that were given: their values stand in no report. */
+static const char *words_again(struct step_run *s)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct step step = *s->plan->step;
+	struct routine own = {.steps = &step, .n_steps = 1};
+	const struct values *v = s->ctx->values;
+	struct strlist used = {NULL, 0};
+
+	if (v->n_inputs)
+		used = references_inputs(&own, &s->arena);
+	buf_adds(&out,
+		 advice_words(s->ctx->routine, s->result.name, &s->arena));
+	for (size_t i = 0; i < v->n_inputs; i++) {
+		struct str name = v->input[i].name;
+		const char *text = arena_strndup(&s->arena, name.p, name.n);
+
+		if (v->input[i].is_given && list_has(&used, text)) {
+			buf_adds(&out, " -p ");
+			text_add_word(&out, arena_printf(&s->arena, "%s=VALUE",
+							 text));
+		}
+	}
+	return arena_strdup(&s->arena, buf_cstr(&out));
+}
+
 void step_advise(struct step_run *s, struct str err_tail,
 		 const struct gate_verdict *v)
 {
@@ -312,10 +340,7 @@ void step_advise(struct step_run *s, struct str err_tail,
 		.gate = s->ctx->gate,
 		.request = &request,
 		.given = s->plan->request.argv,
-		.trace_of = s->plan->flow->has_results
-				    ? NULL
-				    : advice_words(s->ctx->routine,
-						   s->result.name, &s->arena),
+		.trace_of = s->plan->flow->has_results ? NULL : words_again(s),
 	};
 	bool is_own = !(s->session && s->session->user.session_of);
 	struct advice_list list = {.item = NULL};
@@ -351,4 +376,38 @@ void step_advise(struct step_run *s, struct str err_tail,
 	/* of a shared process they count for the step that started it */
 	s->result.refused |= list.is_refused && is_own;
 	fail_refused(s);
+}
+
+/* ---- words of the parts of a step ---- */
+
+/* Pieces of advice that a whole keeps: more say nothing new. */
+#define ADVICE_MAX 8
+
+static void keep_advice(struct step_run *whole, const struct report_advice *a)
+{
+	struct report_step *of = &whole->result;
+	struct arena *arena = &whole->arena;
+	struct report_advice *all =
+		ARENA_ARRAY(arena, struct report_advice, of->n_advice + 1);
+
+	if (of->n_advice)
+		memcpy(all, of->advice, of->n_advice * sizeof(*all));
+	all[of->n_advice++] = (struct report_advice){arena_str(arena, a->text),
+						     arena_str(arena, a->toml)};
+	of->advice = all;
+	if (!whole->ctx->shows_advice)
+		log_note("%s: %.*s%s%.*s", of->name, STR_ARG(a->text),
+			 a->toml.n ? ": " : "", STR_ARG(a->toml));
+}
+
+void step_keep_words(struct step_run *whole, const struct report_step *part)
+{
+	struct report_step *of = &whole->result;
+
+	if (part->said.n && !of->said.n)
+		of->said = arena_str(&whole->arena, part->said);
+	for (size_t i = 0; i < part->n_advice; i++)
+		if (of->n_advice < ADVICE_MAX &&
+		    !has_advice(whole, part->advice[i].text))
+			keep_advice(whole, &part->advice[i]);
 }

@@ -23,5 +23,8 @@ void step_advise(struct step_run *s, struct str err_tail,
 		 const struct gate_verdict *v);
 /* Has a call failed because the server has no such tool? */
 bool step_misses_tool(struct step_run *s) MUST_USE;
+/* Keep what a part's program said, and the advice about it; copied, and each
+   once. */
+void step_keep_words(struct step_run *whole, const struct report_step *part);
 
 #endif

@@ -174,6 +174,22 @@ isnt "call --save, by a link left there: no success" "$status" 0
 err_like "call --save, by a link left there: it is said" \
 	'w/s leads to .* by a link'
 
+# pages of earlier runs, whose program left a link
+fresh
+routine :
+run_matins run -c r.toml r
+ln -s "$victim" w/page
+for page in "show last" "stats r"; do
+	# shellcheck disable=SC2086
+	run_matins $page --html -o w/page
+	exit_is "$page, a link left by a program: is not followed" 1
+	err_like "$page: and it is said" 'w/page leads to .* by a link in a folder that the program may write'
+	is "$page: the file has what it had" "$(<"$victim")" mine
+	# shellcheck disable=SC2086
+	run_matins $page --html -o w/own
+	exit_is "$page: a file in the same folder" 0
+done
+
 fresh
 write_by "golden record --dir" w/g/r.json :
 exit_is "golden record: a new folder" 0

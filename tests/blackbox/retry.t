@@ -147,6 +147,8 @@ is "or a code" "$(attempts_of 5)" "failed:rpc_error failed:rpc_error ok:"
 is "an error of the tool is an answer" "$(attempts_of 6)" "tool_error:is_error"
 like "before the tool was called: again" "$(attempts_of 7)" \
 	'^timeout:deadline_initialize .*ok:$'
+like "each attempt has a fresh server" \
+	"$(json_get step_results[7].run.started_afresh)" 'not ready in time'
 is "a strict step knows the hint" "$(attempts_of 8)" \
 	"failed:rpc_error failed:rpc_error ok:"
 json_is "a list that is late after the call" step_results[9].reason deadline_list
@@ -262,5 +264,23 @@ for word in exit:x exit:256 cancelled policy deadline http:200; do
 	err_like "$word is no cause" ":7:[0-9]+: \"$word\" is no cause of another attempt"
 done
 err_unlike "exit:75 is one" '"exit:75" is no'
+
+# without `on` a program is not tried again, which is not what one expects
+again
+{
+	counting a a 'exit 1' 'retry = { max = 3, wait = "1ms" }'
+	counting b b 'exit 1' 'retry = { max = 3, wait = "1ms", on = ["exit:1"] }'
+	counting c c '[ $n -ge 2 ]' 'retry = { max = 3, wait = "1ms", on = ["exit_status"] }'
+	printf '[[routines.r.steps]]\nname = "d"\ntype = "mcp-client"\ncommand = "false"\ntool = "t"\nretry = {}\n'
+} >r.toml
+run_matins check r.toml
+exit_is "without on: a warning" 0
+err_like "it says what to write" \
+	'^r\.toml:7:9: warning: `retry` without `on` tries a program again only when .* on = \["exit:1"\]'
+out_like "with on, and of a tool, there is none" ', 1 warning$'
+run_matins run -c r.toml r --skip d
+out_like "the report has the attempts of what failed" '^## b \(3 attempts\) — failed$'
+out_like "and of what is ok in the end" '^## c \(2 attempts\)$'
+out_like "one attempt is not told" '^## a — failed$'
 
 done_testing

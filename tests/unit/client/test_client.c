@@ -255,6 +255,98 @@ static void play(const char *file, const char *name, const char *text)
 	buf_release(&w.got);
 }
 
+/* ---- a transport of whole messages that loses them ---- */
+
+struct lossy {
+	struct transport base; /* first */
+	const struct transport_item *item;
+	size_t n;
+	int readable; /* eventfd; owned */
+	bool is_held; /* the items behind the first wait */
+};
+
+static int lossy_in_fd(const struct transport *t)
+{
+	return ((const struct lossy *)t)->readable;
+}
+
+static ssize_t lossy_send(UNUSED struct transport *t, struct str bytes)
+{
+	return (ssize_t)bytes.n;
+}
+
+static void lossy_end(UNUSED struct transport *t)
+{
+}
+
+static void lossy_free(struct transport *t)
+{
+	fd_closep(&((struct lossy *)t)->readable);
+}
+
+static void lossy_next(struct transport *t, struct transport_item *ret)
+{
+	struct lossy *l = (struct lossy *)t;
+
+	*ret = (struct transport_item){.type = TRANSPORT_NONE};
+	if (!l->n || l->is_held)
+		return;
+	*ret = *l->item++;
+	l->is_held = --l->n == 2;
+}
+
+static void note_unsent(void *arg, const struct client_event *e)
+{
+	if (e->type == CLIENT_FAILED)
+		buf_adds(arg, e->is_unsent ? "unsent;" : "sent;");
+}
+
 FIXTURE(none, NULL, NULL);
+
+/* A loss says nothing of requests that are lost later, for another reason. */
+TEST(client, loss, is_of_one_request)
+{
+	static const struct transport_type type = {
+		.name = "lossy",
+		.in_fd = lossy_in_fd,
+		.send = lossy_send,
+		.end_output = lossy_end,
+		.next = lossy_next,
+		.free = lossy_free,
+	};
+	const struct transport_item items[] = {
+		{.type = TRANSPORT_MESSAGE,
+		 .message = STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{"
+				"\"protocolVersion\":\"2025-11-25\","
+				"\"capabilities\":{\"tools\":{}},"
+				"\"serverInfo\":{\"name\":\"s\","
+				"\"version\":\"1\"}}}")},
+		{.type = TRANSPORT_LOST, .id = STR("2"), .err = {.msg = "no"}},
+		{.type = TRANSPORT_OVER},
+	};
+	AUTO(buf_release) struct buf got = BUF_INIT(BUF_UNBOUNDED);
+	struct lossy l = {{&type}, items, ARRAY_LEN(items), eventfd(1, 0), 0};
+	struct client_call call = {
+		.tool = "t", .on_event = note_unsent, .arg = &got};
+	const struct client_options o = {.name = "t",
+					 .session.protocol = "2025-11-25"};
+	struct client_context ctx = {.loop = NULL};
+	struct err err = ERR_INIT;
+	struct loop loop;
+	struct client *c;
+
+	assert_int_equal(loop_init(&loop, clock_system(), &err), 0);
+	ctx.loop = &loop;
+	c = client_new_over(&ctx, &o, &l.base);
+	assert_int_equal(client_start(c, &err), 0);
+	assert_int_equal(client_wait_ready(c, &err), 0);
+	assert_int_equal(client_call(c, &call, NULL, &err), 0);
+	assert_int_equal(client_call(c, &call, NULL, &err), 0);
+	l.is_held = false;
+	assert_int_equal(client_wait(c, &err), 0);
+	assert_string_equal(buf_cstr(&got), "unsent;sent;");
+	client_free(c);
+	loop_release(&loop);
+}
 
 TEST_SCRIPTS(none, play, "tests/unit/client/transcripts/*.transcript");
