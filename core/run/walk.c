@@ -246,9 +246,7 @@ static bool does_the_same(struct walk *w, size_t i,
 	       str_is(scan_decoded(scan_some(run, "inputs"), SIZE_MAX,
 				   w->arena),
 		      w->runs[i].inputs) &&
-	       step_inputs_are_older(w->ctx.gate, &w->plan.steps[i].request,
-				     scan_decoded(scan_some(run, "started"),
-						  SIZE_MAX, w->arena));
+	       step_inputs_are_older(w->ctx.gate, &w->plan.steps[i], run);
 }
 
 /* Result of a step in the earlier run: of a step before --from however it went,
