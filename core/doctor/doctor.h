@@ -25,6 +25,7 @@ struct check {
 	enum check_level level;
 	const char *text;   /* finding, a sentence */
 	const char *remedy; /* advice; "" when nothing is to be done */
+	uint32_t line, col; /* of the step, where starts_only was asked; or 0 */
 };
 
 struct doctor_options {
@@ -33,7 +34,12 @@ struct doctor_options {
 	struct inputs_given given;	/* parameters of the routine */
 	uint64_t stale_ms;		/* 0: not looked at */
 	int64_t wall_ns;		/* of now */
-	bool deep;	  /* servers are started, or connected to, and asked */
+	bool deep; /* servers are started, or connected to, and asked */
+	/* A timer or cron starts it, with the variables of now: nobody is
+	   asked, logs in or unlocks a key. */
+	bool unattended;
+	bool is_new; /* it is about to be scheduled: no time of it was due */
+	struct strlist approved; /* names of --approve */
 	bool starts_only; /* rows of what each program comes to, no others */
 };
 
@@ -59,7 +65,7 @@ int doctor_look(const struct doctor_options *o, struct doctor *d,
 
 /* Report whether a row is CHECK_FAILED. */
 bool doctor_failed(const struct doctor *d) MUST_USE;
-/* Add a line a row, by area, and a closing sentence. */
+/* Add a line a row, by area, and a closing sentence; with -q what failed. */
 void doctor_print_text(const struct doctor *d, const struct doctor_options *o,
 		       struct buf *out);
 /* Add one JSON document on a line of its own. */
