@@ -125,6 +125,36 @@ static int print_starts(const struct config_file *file, struct buf *out,
 	return 0;
 }
 
+static bool has_folders(const struct config *c)
+{
+	bool has = false;
+
+	for (struct config_part p = {0}; config_next(c, &p);)
+		has |= (p.step && p.step->cwd) || (p.server && p.server->cwd);
+	return has;
+}
+
+/* Warn of each `cwd` in which no program can start, as a run would refuse it.
+   One that no step has costs nothing. */
+static int check_folders(struct config_file *file, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const struct doctor_options o = {.file = file, .starts_only = true};
+	struct doctor d = {.arena = &arena};
+
+	if (file->findings.has_error || !has_folders(&file->config))
+		return 0;
+	if (doctor_look(&o, &d, err) < 0)
+		return -1;
+	for (size_t i = 0; i < d.n; i++)
+		if (d.check[i].level == CHECK_FAILED &&
+		    str_starts(str_of(d.check[i].text), "cwd "))
+			findings_addf(&file->findings, true, d.check[i].line,
+				      d.check[i].col, "%s", d.check[i].text);
+	findings_sort(&file->findings);
+	return 0;
+}
+
 int cmd_check(const struct args *args, struct err *err)
 {
 	AUTO(config_release) struct config_file file = {.path = NULL};
@@ -145,6 +175,8 @@ int cmd_check(const struct args *args, struct err *err)
 	if (config_open(&options, &file, err) < 0 && !file.findings.n)
 		return -1;
 	config_check_all(&file);
+	if (check_folders(&file, err) < 0)
+		return -1;
 	if (page.is_json)
 		print_json(&file, &page.w);
 	else
