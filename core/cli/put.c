@@ -1,6 +1,7 @@
 #include "core/cli/put.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -23,7 +24,7 @@ int put(struct str bytes, enum put_form form, struct err *err)
 {
 	AUTO(buf_release) struct buf shown = BUF_INIT(BUF_UNBOUNDED);
 
-	if (is_terminal()) {
+	if (is_terminal() && form != PUT_COLOURED) {
 		if (form == PUT_JSON)
 			log_visible_json(&shown, bytes);
 		else
@@ -39,8 +40,8 @@ bool put_has_colour(int fd)
 {
 	const char *term = env_text("TERM");
 
-	return isatty(fd) && !env_text("NO_COLOR") && term &&
-	       strcmp(term, "dumb") != 0;
+	return !env_text("NO_COLOR") && term && strcmp(term, "dumb") != 0 &&
+	       (fd == STDOUT_FILENO ? is_terminal() : isatty(fd));
 }
 
 size_t put_columns(int fd)
@@ -58,6 +59,7 @@ void page_open(struct page *p, const struct args *args)
 		.is_json = args_has(args, "json"),
 		.out = BUF_INIT(BUF_UNBOUNDED),
 	};
+	p->form = p->is_json ? PUT_JSON : PUT_TEXT;
 	jw_init(&p->w, &p->out, false);
 	if (p->is_json)
 		jw_object(&p->w);
@@ -69,7 +71,7 @@ int page_put(struct page *p, struct err *err)
 		jw_end(&p->w);
 		buf_addc(&p->out, '\n');
 	}
-	return put(buf_str(&p->out), p->is_json ? PUT_JSON : PUT_TEXT, err);
+	return put(buf_str(&p->out), p->form, err);
 }
 
 void page_release(struct page *p)

@@ -14,7 +14,11 @@
 #include "core/cli/args.h"
 #include "core/report/report.h"
 
-enum put_form { PUT_TEXT, PUT_JSON };
+enum put_form {
+	PUT_TEXT,
+	PUT_JSON,
+	PUT_COLOURED, /* all but our colours went through log_visible() */
+};
 
 /* errors  ERR_SYS */
 int put(struct str bytes, enum put_form form, struct err *err) MUST_USE;
@@ -29,8 +33,9 @@ size_t put_columns(int fd) MUST_USE;
 /* One document of a command: text, or with --json one JSON object. */
 struct page {
 	bool is_json;
-	struct buf out; /* for text */
-	struct jw w;	/* for JSON: inside of the object */
+	enum put_form form; /* PUT_TEXT unless is_json; may be set */
+	struct buf out;	    /* for text */
+	struct jw w;	    /* for JSON: inside of the object */
 };
 
 /* Ends with page_release(), for AUTO(). */

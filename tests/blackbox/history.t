@@ -299,12 +299,23 @@ run_matins history --json
 json_is "a run that vanished is listed as lost" runs[0].generation 11 runs[0].state lost
 run_matins history
 out_like "history marks a lost run for people" '^ +11 .* lost +slow$'
+run_matins show 11
+err_like "show of a lost run leads on" \
+	'run 11 of slow, begun at 20[^ ]*Z, was lost: .* `matins run -c [^ ]*/m\.toml slow --resume 11`'
 run_matins show last
 out_like "show last is the last that finished" ', run 10\)$'
+err_like "and says that a newer one was lost" \
+	'run 11 of slow, newer than the one shown, was lost; `matins show 11`'
+run_matins doctor -c m.toml slow --stale 1h
+out_like "the dead-man check names it" \
+	'never finished a whole run; run 11 of 20[^ ]*Z was lost'
+run_matins show last good
+err_unlike "which does not concern another routine" lost
 
 printf '{"event":"started","generation":12,"rou' >>"$ledger"
 run_matins run -c m.toml good --json
 json_is "a torn line is passed over" generation 12
+err_unlike "a lost run of another routine is not told by it" lost
 run_matins history --json
 json_is "history --json lists finished and lost runs" runs '#12' runs[0].state finished runs[1].state lost
 
@@ -321,6 +332,31 @@ is "a run ended by SIGTERM has status 143" "$?" 143
 run_matins history --json -v
 json_is "that run has finished in order" runs[0].generation 13 \
 	runs[0].state finished runs[0].exit 143
+
+# ---- a lost run is told by the next one of its routine ----
+
+sed 's/"30"/"0.01"/' m.toml >quick.toml
+lose_step() {
+	"$BIN" step -c m.toml slow s >/dev/null 2>&1 &
+	slow=$!
+	wait_for 10 eval '[[ $(tail -n 1 "$ledger") == *started*slow/s* ]]'
+	kill -KILL $slow
+	wait $slow 2>/dev/null
+}
+cp m.toml kept.toml
+cp quick.toml m.toml
+run_matins run -c m.toml slow --json
+err_like "the next run says that the one before was lost" \
+	'warning: run 11 of slow, the one before this, was lost: .*`matins show 11`'
+json_is "and so does its report" \
+	run.warnings[0] '~^run 11 of slow, the one before this, was lost'
+run_matins run -c m.toml slow
+err_unlike "the one behind it does not" lost
+cp kept.toml m.toml
+lose_step
+run_matins show "$(sed -n '$s/.*"generation":\([0-9]*\).*/\1/p' "$ledger")"
+err_like "a lost step has nothing to resume" \
+	'of slow/s, begun at .*, was lost: it has no report; run it again'
 
 # ---- no place for it ----
 
@@ -373,6 +409,33 @@ else
 	skip "a start that is not on disk" "calls cannot be hidden here"
 fi
 
+# A state folder that another user can fill is not believed.
+routine=r plain a true 'cache = "1h"' >mine.toml
+mkdir theirs
+export MATINS_STATE=$T/theirs
+run_matins run -c mine.toml r --json
+json_is "a folder of one's own: is recorded" generation 1
+chmod 777 theirs
+run_matins run -c mine.toml r --json
+exit_is "a folder that everybody may write: the run is ok" 0
+err_like "and warns" 'theirs could be written by others .*MATINS_STATE'
+json_is "and takes nothing from there" step_results[0].run.cached absent
+run_matins run -c mine.toml r --resume last
+exit_is "nor resumes a run of it" 1
+run_matins show last -c mine.toml
+err_like "nor shows one" 'could be written by others'
+chmod 700 theirs
+run_matins run -c mine.toml r --json
+json_is "its twin is believed" step_results[0].run.cached 1
+if [[ $(id -u) -eq 0 ]]; then
+	chown -R nobody: theirs
+	run_matins run -c mine.toml r --json
+	json_is "a folder of another user is not" step_results[0].run.cached absent
+else
+	skip "a folder of another user is not" "needs root to make one"
+fi
+unset MATINS_STATE
+
 # The kernel tells of a flush that failed once, and then of none.
 cat >once.c <<-'END'
 	#include <errno.h>
@@ -410,5 +473,15 @@ else
 	exit_is "a slow disk is not the fault of a step" 0
 	WRAP=()
 fi
+
+# ---- a run that was refused before its first step ----
+
+mkdir foreign
+echo mine >foreign/programs.jsonl
+MATINS_STATE=$T/refused run_matins run -c m.toml good --record foreign
+exit_is "a folder that no recording has is refused" 1
+MATINS_STATE=$T/refused run_matins show last
+exit_is "a run without a report" 1
+err_like "show says why there is none" 'run 1 has no report: .*not a file of a recording'
 
 done_testing

@@ -1,0 +1,54 @@
+/* `matins show`: the report of a past run, printed again. */
+#include <string.h>
+
+#include "core/base/limits.h"
+#include "core/cli/command.h"
+#include "core/cli/past.h"
+#include "core/cli/put.h"
+#include "core/config/config.h"
+
+const struct option options_show[] = {
+	REPORT_OPTIONS,
+	{0},
+};
+
+static int show(const struct args *args, struct print_options *print,
+		struct arena *arena, struct err *err)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_REPORT_BYTES);
+	struct past_query q = {
+		.which = args->positional[0],
+		.is_run = true,
+		.routine = args->n_positional > 1 ? args->positional[1] : NULL,
+	};
+	const struct ledger_run *run;
+	struct report report;
+
+	if (past_file(args, q.routine, arena, &q.file, err) < 0 ||
+	    past_read(&q, arena, &text, &run, err) < 0 ||
+	    past_check_output(&print->output, run->file, err) < 0)
+		return -1;
+	/* the stored bytes as they are, with unknown members */
+	if (!strcmp(print->form, "json") && !print->pretty &&
+	    !print->output.path &&
+	    (!print->view || !strcmp(print->view, "full")))
+		return put(buf_str(&text), PUT_JSON, err);
+	if (report_load(buf_str(&text), arena, &report, err) < 0)
+		return -1;
+	if (print_report(&report, print, err) < 0)
+		return -1;
+	return 0;
+}
+
+int cmd_show(const struct args *args, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct print_options print;
+	int status;
+
+	if (print_options_read(args, &print, err) < 0)
+		return -1;
+	status = show(args, &print, &arena, err);
+	outfile_release(&print.output);
+	return status;
+}
