@@ -641,11 +641,13 @@ static int batch_status(const struct batch *b, struct err *err)
 		  (unsigned long long)b->n_lines,
 		  (unsigned long long)b->n_tool_errors,
 		  (unsigned long long)b->n_errors);
-	if (!b->n_lines && !b->n_errors)
-		log_note("%s holds no calls",
-			 strcmp(b->path, "-") ? b->path : "standard input");
 	if (b->n_errors || t->files.failed)
 		return 1;
+	if (!b->n_lines && !t->loop.signal) {
+		log_error("%s holds no calls: nothing was called",
+			  strcmp(b->path, "-") ? b->path : "standard input");
+		return 2;
+	}
 	return b->n_tool_errors && !args_has(t->args, "ignore-tool-error") ? 2
 									   : 0;
 }
@@ -747,6 +749,8 @@ static int finish_one(struct target *t, struct tool_check *check,
 		status = t->files.failed;
 	if (status == 2)
 		log_note("the tool reported an error");
+	else if (status == 0 && report_answer_is_empty(r.content, r.structured))
+		log_note("%s answered without content", t->args->positional[0]);
 	if (status >= 0 && r.is_error)
 		hint_content(t, r.content);
 	/* stdout already holds the result: no second document behind it */

@@ -2,11 +2,14 @@
  * `matins run` and `matins step`: run a routine, or one step of it, and print
  * the report.
  */
+#include "core/base/clock.h"
+#include "core/base/limits.h"
 #include "core/base/log.h"
 #include "core/cli/command.h"
 #include "core/cli/open.h"
 #include "core/cli/live.h"
 #include "core/cli/param_options.h"
+#include "core/cli/past.h"
 #include "core/cli/put.h"
 #include "core/config/nest.h"
 #include "core/config/paths.h"
@@ -44,64 +47,141 @@ const struct option options_run[] = {
 };
 const struct option options_step[] = {RUN_OPTIONS, EVENT_OPTION, {0}};
 
-static int approvals_are_there(const struct config *config,
-			       const struct run_options *o, struct err *err)
+static bool was_refused(const struct report_step *s)
 {
-	for (size_t i = 0; i < o->approved.n; i++)
-		if (!nest_has_approval(config, o->routine,
-				       str_of(o->approved.item[i])))
-			return err_set(err, ERR_USAGE,
-				       "--approve %s: routine %s has no such "
-				       "step of type approve; one of a routine "
-				       "within is STEP/NAME",
-				       o->approved.item[i], o->routine->name);
-	return 0;
+	return s->refused;
 }
 
-/* "backup, summary": steps that are ok, and were refused something. */
-static const char *refused_steps(const struct report *r, struct arena *arena)
+static bool lacks_content(const struct report_step *s)
 {
-	const char *names = "";
-
-	for (size_t i = 0; i < r->n_steps; i++)
-		if (r->steps[i].refused && report_step_success(&r->steps[i]))
-			names = arena_printf(arena, "%s%s%s", names,
-					     *names ? ", " : "",
-					     r->steps[i].name);
-	return names;
+	return s->lacks == LACKS_CONTENT;
 }
+
+static bool lacks_means(const struct report_step *s)
+{
+	return s->reason == REASON_NO_COMMAND ||
+	       s->reason == REASON_NO_CREDENTIAL;
+}
+
+/* Successes that nobody should take for one unseen, the worst first. */
+static const struct {
+	bool (*is)(const struct report_step *s);
+	const char *says; /* of the file of the report */
+} doubts[] = {
+	{was_refused, "says what was refused or dropped, and how to allow it"},
+	{lacks_means, "says what is missing; enabled = false skips it without "
+		      "a word"},
+	{lacks_content, "is empty there; where that is right, let `expect` say "
+			"so"},
+};
 
 /*
  * Cron mails standard error: a report in a file must neither fail in silence,
- * nor hold a result that was dropped. -q does not hide that.
+ * nor hold a result that was dropped, left out or is empty. -q does not hide
+ * that.
  */
 static void say_trouble(const struct run_result *result,
 			const struct print_options *print, struct arena *arena)
 {
-	const char *path = print->output.path, *summary, *refused;
+	const char *path = print->output.path, *summary, *names = "";
+	const struct report *r = &result->report;
 
 	if (!path)
 		return;
-	summary = report_summary(&result->report, arena);
-	refused = refused_steps(&result->report, arena);
+	summary = report_summary(r, arena);
 	if (result->exit_status)
 		log_error("%s; the report is in %s", summary, path);
-	else if (*refused)
-		log_error("%s (%s): %s says what was refused or dropped, and "
-			  "how to allow it",
-			  summary, refused, path);
+	for (size_t k = 0; !result->exit_status && k < ARRAY_LEN(doubts); k++) {
+		for (size_t i = 0; i < r->n_steps; i++)
+			if (report_step_success(&r->steps[i]) &&
+			    doubts[k].is(&r->steps[i]))
+				names = arena_printf(arena, "%s%s%s", names,
+						     *names ? ", " : "",
+						     r->steps[i].name);
+		if (!*names)
+			continue;
+		log_error("%s (%s): %s %s", summary, names, path,
+			  doubts[k].says);
+		return;
+	}
 }
 
-static int run_opened(const struct args *args, const struct config_file *file,
-		      struct print_options *print, struct arena *arena,
-		      struct err *err)
+/* Say that nothing was run, and why, which is no failure. */
+static int say_skipped(const struct print_options *print, const char *why,
+		       const char *json)
 {
-	const char *name = args->positional[0];
-	AUTO(events_freep) struct events *events = NULL;
-	const char *to = args_get(args, "events");
-	struct progress progress;
-	struct run_result result;
-	struct run_options o = {
+	log_note("%s", why);
+	if (strcmp(print->form, "json") == 0)
+		printf("%s\n", json);
+	return 0;
+}
+
+/* Skips because of one run that goes on for longer are said with -q, too. */
+#define HANGS_NS (24 * 3600 * (int64_t)NS_PER_S)
+
+/* Say which run the routine is busy with. */
+static int say_busy(const struct run_options *o,
+		    const struct print_options *print, struct arena *arena)
+{
+	const struct past_filter filter = {
+		.routine = o->routine->name,
+		.file = o->file->config.path,
+		.max = 100,
+	};
+	AUTO(ledger_freep) struct ledger *l = NULL;
+	const struct ledger_run *const *runs;
+	const char *text = arena_printf(
+		arena, "%s is running already: skipped (on_busy = \"skip\")",
+		filter.routine);
+	const int64_t now = clock_system()->wall_ns(clock_system());
+	bool more, hangs = false;
+	size_t n = 0;
+
+	if (ledger_open_read(NULL, &l, ERR_IGNORED) == 0 &&
+	    past_list(l, &filter, arena, &runs, &n, &more, ERR_IGNORED) < 0)
+		n = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (runs[i]->state != RUN_RUNNING)
+			continue;
+		text = arena_printf(arena, "%s; run %llu goes on since %s",
+				    text,
+				    (unsigned long long)runs[i]->generation,
+				    runs[i]->started);
+		hangs = now - runs[i]->started_ns > HANGS_NS;
+		break;
+	}
+	if (hangs && log_level() < LOG_NOTE)
+		log_error("%s", text);
+	return say_skipped(print, text, "{\"busy\":true}");
+}
+
+/* Print what came of a run. Returns the exit status, or -1. */
+static int print_result(const struct run_result *result,
+			const struct run_options *o,
+			struct print_options *print, struct arena *arena,
+			struct err *err)
+{
+	if (result->busy_skipped)
+		return say_busy(o, print, arena);
+	if (print_report(&result->report, print, err) < 0) {
+		if (print->output.path && result->report.generation)
+			log_note("the report is stored: matins show %llu",
+				 (unsigned long long)result->report.generation);
+		return -1;
+	}
+	say_trouble(result, print, arena);
+	return result->exit_status;
+}
+
+/* ---- the command ---- */
+/* Read the options that say which steps run, and how. */
+static int read_options(const struct args *args, const struct config_file *file,
+			const struct print_options *print, struct arena *arena,
+			struct run_options *ret, struct err *err)
+{
+	struct run_options *o = ret;
+
+	*o = (struct run_options){
 		.file = file,
 		.only_step = args->positional[1],
 		.only = args_all(args, "only", arena),
@@ -118,17 +198,31 @@ static int run_opened(const struct args *args, const struct config_file *file,
 			(!print->view || strcmp(print->view, "full") == 0) &&
 			strcmp(print->form, "data") != 0,
 	};
-	int status;
-
-	if ((o.from || o.resume) &&
-	    (o.only_step || o.only.n || o.skip.n || (o.from && o.resume)))
+	if ((o->from || o->resume) &&
+	    (o->only_step || o->only.n || o->skip.n || (o->from && o->resume)))
 		return err_set(err, ERR_USAGE,
 			       "--from and --resume say which steps run: write "
 			       "one of them, without --only and --skip");
-	if (find_routine(&file->config, name, &o.routine, err) < 0 ||
-	    approvals_are_there(&file->config, &o, err) < 0 ||
-	    args_count(args, "jobs", LIMIT_STEPS, &o.jobs, err) < 0 ||
-	    param_options_read(args, arena, &o.given, err) < 0 ||
+	if (find_routine(&file->config, args->positional[0], &o->routine, err) <
+		    0 ||
+	    find_approvals(&file->config, o->routine, &o->approved, err) < 0 ||
+	    args_count(args, "jobs", LIMIT_STEPS, &o->jobs, err) < 0)
+		return -1;
+	return param_options_read(args, arena, &o->given, err);
+}
+
+static int run_opened(const struct args *args, const struct config_file *file,
+		      struct print_options *print, struct arena *arena,
+		      struct err *err)
+{
+	AUTO(events_freep) struct events *events = NULL;
+	const char *to = args_get(args, "events");
+	struct progress progress;
+	struct run_result result;
+	struct run_options o;
+	int status;
+
+	if (read_options(args, file, print, arena, &o, err) < 0 ||
 	    path_check_links_of(print->output.path, &print->output.folder,
 				&file->config, err) < 0 ||
 	    (to && events_open(to, &file->config, &events, err) < 0))
@@ -139,22 +233,7 @@ static int run_opened(const struct args *args, const struct config_file *file,
 	progress_end(&progress);
 	if (status < 0)
 		return -1;
-	if (result.busy_skipped) {
-		log_note("%s is running already: skipped (on_busy = \"skip\")",
-			 name);
-		status = 0;
-		if (strcmp(print->form, "json") == 0)
-			printf("{\"busy\":true}\n");
-	} else {
-		status = print_report(&result.report, print, err);
-		if (status == 0) {
-			status = result.exit_status;
-			say_trouble(&result, print, arena);
-		} else if (print->output.path && result.report.generation) {
-			log_note("the report is stored: matins show %llu",
-				 (unsigned long long)result.report.generation);
-		}
-	}
+	status = print_result(&result, &o, print, arena, err);
 	run_result_release(&result);
 	return status;
 }

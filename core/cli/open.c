@@ -6,6 +6,7 @@
 #include "core/base/state_dir.h"
 #include "core/cli/args.h"
 #include "core/config/leash.h"
+#include "core/config/nest.h"
 #include "core/run/advice_command.h"
 
 int open_config(const struct args *args, struct config_options options,
@@ -85,6 +86,19 @@ int find_server(const struct config *config, const char *name,
 		       "%s has no server %s; it has %s%s", config->path, name,
 		       names[0],
 		       n > 1 ? " and others (`matins list --servers`)" : "");
+}
+
+int find_approvals(const struct config *config, const struct routine *routine,
+		   const struct strlist *names, struct err *err)
+{
+	for (size_t i = 0; i < names->n; i++)
+		if (!nest_has_approval(config, routine, str_of(names->item[i])))
+			return err_set(err, ERR_USAGE,
+				       "--approve %s: routine %s has no such "
+				       "step of type approve; one of a routine "
+				       "within is STEP/NAME",
+				       names->item[i], routine->name);
+	return 0;
 }
 
 void open_many_files(void)

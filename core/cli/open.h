@@ -45,6 +45,13 @@ int find_routine(const struct config *config, const char *name,
 int find_server(const struct config *config, const char *name,
 		const struct server **ret, struct err *err) MUST_USE;
 
+/*
+ * Check that each name of --approve is a step of that type in the routine.
+ * errors  ERR_USAGE
+ */
+int find_approvals(const struct config *config, const struct routine *routine,
+		   const struct strlist *names, struct err *err) MUST_USE;
+
 /* Raise the limit of open files: each grant is one, and a trace has hundreds.
  */
 void open_many_files(void);

@@ -11,11 +11,19 @@
 
 /* One word of a block in the human body: longer ones say nothing more. */
 #define WORD_BYTES 300
+/* Content that may be empty for people. */
+#define EMPTY_BYTES 4096
 
 const struct report_state REPORT_STATES[N_STATES] = {
 #define STATE(name, word, says, success) [STATE_##name] = {word, says, success},
 #include "core/report/states.def"
 #undef STATE
+};
+
+const char *const REPORT_LACKS[N_LACKS] = {
+	[LACKS_NOTHING] = "",
+	[LACKS_CONTENT] = "content",
+	[LACKS_ITEMS] = "items",
 };
 
 static const struct {
@@ -56,6 +64,13 @@ bool report_step_success(const struct report_step *s)
 	       (s->state != STATE_SKIPPED || !s->required || is_meant);
 }
 
+/* Count a success that a person should not take for one unseen. */
+static void add_doubts(const struct report_step *s, struct report_counts *c)
+{
+	c->refused += s->refused;
+	c->lacks[s->lacks]++;
+}
+
 struct report_counts report_count(const struct report *r)
 {
 	struct report_counts c = {0};
@@ -72,7 +87,7 @@ struct report_counts report_count(const struct report *r)
 		if (!report_step_success(&r->steps[i]))
 			c.failed++;
 		else
-			c.refused += r->steps[i].refused;
+			add_doubts(&r->steps[i], &c);
 	}
 	return c;
 }
@@ -98,13 +113,18 @@ char *report_summary(const struct report *r, struct arena *arena)
 	char *counts =
 		arena_printf(arena, "%s: %zu ran, %zu skipped, %zu failed",
 			     r->routine, c.ran, c.skipped, c.failed);
+	const struct {
+		size_t n;
+		const char *word;
+	} more[] = {{c.not_begun, "not begun"},
+		    {c.refused, "with refusals"},
+		    {c.lacks[LACKS_CONTENT], "without content"},
+		    {c.lacks[LACKS_ITEMS], "without items"}};
 
-	if (c.not_begun)
-		counts = arena_printf(arena, "%s, %zu not begun", counts,
-				      c.not_begun);
-	if (c.refused)
-		counts = arena_printf(arena, "%s, %zu with refusals", counts,
-				      c.refused);
+	for (size_t i = 0; i < ARRAY_LEN(more); i++)
+		if (more[i].n)
+			counts = arena_printf(arena, "%s, %zu %s", counts,
+					      more[i].n, more[i].word);
 	return nothing ? arena_printf(arena, "%s — nothing ran", counts)
 		       : counts;
 }
@@ -272,6 +292,37 @@ static bool says_something(struct str content)
 	return any;
 }
 
+/* JSON of a text that shows nothing: blanks, as they are or escaped. */
+static bool is_blank(struct str text)
+{
+	static const char *const blanks[] = {" ", "\\n", "\\r", "\\t"};
+	size_t i = 0;
+
+	for (text = str_skip(text, 1); text.n > 1 && i < ARRAY_LEN(blanks);)
+		if (str_starts(text, blanks[i])) {
+			text = str_skip(text, strlen(blanks[i]));
+			i = 0;
+		} else {
+			i++;
+		}
+	return text.n <= 1;
+}
+
+bool report_answer_is_empty(struct str content, struct str structured)
+{
+	/* longer blanks were meant: a large answer is not walked once more */
+	if (content.n > EMPTY_BYTES ||
+	    (structured.n && scan_type(structured) != SCAN_NULL))
+		return false;
+	for (struct scan_iter it = scan_over(content); scan_next(&it);) {
+		struct block b = read_block(it.value);
+
+		if (!b.text.n || !scan_is(b.type, "text") || !is_blank(b.text))
+			return false;
+	}
+	return true;
+}
+
 void report_step_output(struct buf *out, const struct report_step *s)
 {
 	const struct report_answer *a = &s->answer;
@@ -387,6 +438,10 @@ static int load_step(struct str value, size_t index, struct arena *arena,
 	load_advice(value, arena, &s);
 	s.required = s.state == STATE_SKIPPED && !scan_true(value, "success");
 	s.refused = scan_true(value, "refused");
+	while (s.state == STATE_OK && s.lacks < N_LACKS &&
+	       !scan_is(scan_some(value, "lacks"), REPORT_LACKS[s.lacks]))
+		s.lacks++;
+	s.lacks %= N_LACKS;
 	s.not_begun = s.reason == REASON_CANCELLED &&
 		      scan_get(value, "begun", &(struct str){NULL, 0});
 	*ret = s;

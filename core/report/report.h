@@ -58,6 +58,11 @@ struct report_advice {
 	struct str toml; /* line of the step's table that allows it; or n = 0 */
 };
 
+/* Content of a tool's answer, or elements of a loop, that there were none of.
+ */
+enum report_lack { LACKS_NOTHING, LACKS_CONTENT, LACKS_ITEMS, N_LACKS };
+extern const char *const REPORT_LACKS[N_LACKS];
+
 struct report_step {
 	const char *name;
 	const char *type;
@@ -74,8 +79,9 @@ struct report_step {
 	struct report_answer answer;
 	struct str run; /* JSON object of what varies; n = 0 when absent */
 	bool refused;	/* a program, file or connection, in any state */
-	bool required;	/* a skip counts as a failure */
-	bool not_begun; /* cancelled before its turn; it did not run */
+	enum report_lack lacks; /* of a step that is ok, without `expect` */
+	bool required;		/* a skip counts as a failure */
+	bool not_begun;		/* cancelled before its turn; it did not run */
 };
 
 struct report {
@@ -99,8 +105,9 @@ bool report_step_success(const struct report_step *s) MUST_USE;
 
 struct report_counts {
 	size_t ran, skipped, failed;
-	size_t not_begun; /* neither of these, and no success */
-	size_t refused;	  /* of those that ran and did not fail */
+	size_t not_begun;      /* neither of these, and no success */
+	size_t refused;	       /* of those that ran and did not fail */
+	size_t lacks[N_LACKS]; /* so are these */
 };
 
 /* A required step that was skipped counts as failed, too. */
@@ -111,7 +118,7 @@ bool report_success(const struct report *r) MUST_USE;
 /* 0 or 2, by section "Exit status" of the manual. */
 int report_exit_status(const struct report *r) MUST_USE;
 /* "morning: 2 ran, 0 skipped, 1 failed[, 1 not begun][, 1 with refusals]
-   [ — nothing ran]" */
+   [, 1 without content][, 1 without items][ — nothing ran]" */
 char *report_summary(const struct report *r, struct arena *arena) MUST_USE;
 
 /*
@@ -119,6 +126,12 @@ char *report_summary(const struct report *r, struct arena *arena) MUST_USE;
  * other block as one short line.
  */
 void report_mcp_output(struct buf *out, struct str content);
+
+/*
+ * Look whether a CallToolResult gives a person nothing: no block but texts of
+ * blanks, and no structured content, which may be absent or null.
+ */
+bool report_answer_is_empty(struct str content, struct str structured) MUST_USE;
 
 bool report_step_has_data(const struct report_step *s) MUST_USE;
 /*

@@ -285,6 +285,7 @@ static struct judgement judge_all(struct foreach *f)
 	j.data = arena_buf(&f->whole->arena, &f->data);
 	if (f->n_shown < f->n)
 		buf_addf(&f->body, "\n(and %zu more)", f->n - f->n_shown);
+	f->whole->result.lacks = f->n ? LACKS_NOTHING : LACKS_ITEMS;
 	j.output = f->n ? arena_str(&f->whole->arena, buf_str(&f->body))
 			: STR("(no items)");
 	if (f->is_over) {

@@ -58,6 +58,18 @@ static void keep_output(struct step_run *s)
 		s, arena_str(&s->arena, buf_str(&first)), scrub_cut));
 }
 
+/* Note that a tool which succeeded gave nothing; `expect` has judged that. */
+static void note_empty(struct step_run *s)
+{
+	const struct report_answer *a = &s->result.answer;
+
+	if (s->result.state != STATE_OK || s->plan->step->expect)
+		s->result.lacks = LACKS_NOTHING;
+	else if (a->content.n &&
+		 report_answer_is_empty(a->content, a->structured))
+		s->result.lacks = LACKS_CONTENT;
+}
+
 static void leave_pool(struct step_run *s)
 {
 	if (s->session)
@@ -82,6 +94,7 @@ static void step_end(struct step_run *s)
 		step_fail(s, REASON_INTERNAL, "the step ended without result");
 	s->end_ns = loop_now(s->ctx->loop);
 	fail_unexpected(s);
+	note_empty(s);
 	keep_output(s);
 	/* facts of one execution are shown nowhere, but for an attempt's */
 	if (!s->ctx->whole || s->ctx->whole->doer->add_facts)

@@ -111,6 +111,48 @@ TEST(success, with_refusals, is_counted_apart)
 			    "r: 1 ran, 0 skipped, 0 failed, 1 with refusals");
 }
 
+TEST(success, without_content, is_counted_apart)
+{
+	struct report_step steps[2];
+	struct report r = two(steps, REASON_NONE, REASON_NONE);
+
+	steps[0].lacks = LACKS_CONTENT;
+	steps[1].lacks = LACKS_ITEMS;
+	assert_string_equal(report_summary(&r, &arena),
+			    "r: 2 ran, 0 skipped, 0 failed, 1 without content, "
+			    "1 without items");
+	assert_int_equal(report_exit_status(&r), 0);
+}
+
+TEST(answer, of_blanks_alone, is_empty)
+{
+	static const struct {
+		const char *content, *structured;
+		bool is_empty;
+	} rows[] = {
+		{"[]", "", true},
+		{"[]", "null", true},
+		{"[]", "{}", false},
+		{"[]", "0", false},
+		{"[{\"type\":\"text\",\"text\":\"\"}]", "", true},
+		{"[{\"type\":\"text\",\"text\":\" \\n\\t\\r \"}]", "", true},
+		{"[{\"type\":\"text\",\"text\":\" \\nx\"}]", "", false},
+		{"[{\"type\":\"text\",\"text\":\"\\\\n\"}]", "", false},
+		{"[{\"type\":\"text\",\"text\":\"\"},"
+		 "{\"type\":\"text\",\"text\":\"0\"}]",
+		 "", false},
+		{"[{\"type\":\"image\",\"data\":\"\",\"mimeType\":\"\"}]", "",
+		 false},
+		{"[{\"type\":\"text\"}]", "", false},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (report_answer_is_empty(str_of(rows[i].content),
+					   str_of(rows[i].structured)) !=
+		    rows[i].is_empty)
+			fail_msg("row %zu", i);
+}
+
 TEST(success, where_nothing_ran, must_be_allowed)
 {
 	struct report r = {.routine = "r"};
