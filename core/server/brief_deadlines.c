@@ -16,6 +16,12 @@ const struct field brief_deadlines_input[] = {
 	 "Deadlines given right here, beside those of the file."},
 	{1, FIELD_STRING, true, 0, "title", "What is due."},
 	{1, FIELD_DATE, true, 0, "date", "When, as YYYY-MM-DD."},
+	{1, FIELD_STRING, false, 0, "notes", "Words for the text beside it."},
+	{1, FIELD_DATE, false, 0, "since",
+	 "First day of the work: days from Monday to Friday are counted, up to "
+	 "the day before today."},
+	{1, FIELD_INTEGER, false, 0, "work_days",
+	 "How many such days there are in all."},
 	{0, FIELD_DATE, false, 0, "today",
 	 "The day to count from; default: today, local time."},
 	FIELD_END,
@@ -34,6 +40,9 @@ const struct field brief_deadlines_output[] = {
 	{1, FIELD_STRING, true, 0, "title", "What is due."},
 	{1, FIELD_DATE, true, 0, "date", "When."},
 	{1, FIELD_INTEGER, true, 0, "days_left", "Negative when past."},
+	{1, FIELD_INTEGER, false, 0, "work_day",
+	 "Days of work since the first, where that is given and it is not "
+	 "past."},
 	{0, FIELD_OBJECTS, true, 0, "problems",
 	 "Lines that are not deadlines."},
 	{1, FIELD_INTEGER, true, 0, "line", "Number of the line, from 1."},
@@ -43,8 +52,11 @@ const struct field brief_deadlines_output[] = {
 
 struct deadline {
 	struct str title;
-	int32_t day;  /* since 1970 */
-	size_t order; /* as it was given */
+	int32_t day;	      /* since 1970 */
+	size_t order;	      /* as it was given */
+	const char *notes;    /* NULL: not given */
+	const char *since;    /* date; NULL: not given */
+	struct str work_days; /* number; n = 0: not given */
 };
 
 struct deadlines {
@@ -73,7 +85,8 @@ static bool add(struct deadlines *d, struct str title, int32_t day)
 {
 	if (d->n == LIMIT_BRIEF_ITEMS)
 		return false;
-	d->item[d->n] = (struct deadline){title, day, d->n};
+	d->item[d->n] =
+		(struct deadline){.title = title, .day = day, .order = d->n};
 	d->n++;
 	return true;
 }
@@ -118,6 +131,7 @@ static void add_file(struct deadlines *d, struct str text)
 /* The items of the arguments; they passed fields_check(). */
 static void add_items(struct deadlines *d, struct str args, struct arena *arena)
 {
+	struct deadline *item;
 	struct str items;
 	int32_t day;
 
@@ -127,8 +141,13 @@ static void add_items(struct deadlines *d, struct str args, struct arena *arena)
 		const char *title = fields_string(it.value, "title", arena);
 		const char *date = fields_string(it.value, "date", arena);
 
-		if (date_parse(str_of(date), &day))
-			(void)add(d, str_of(title), day);
+		if (!date_parse(str_of(date), &day) ||
+		    !add(d, str_of(title), day))
+			continue;
+		item = &d->item[d->n - 1];
+		item->notes = fields_string(it.value, "notes", arena);
+		item->since = fields_string(it.value, "since", arena);
+		(void)!scan_get(it.value, "work_days", &item->work_days);
 	}
 }
 
@@ -146,6 +165,34 @@ static int compare(const void *a, const void *b, void *arg)
 	return x->order < y->order ? -1 : 1;
 }
 
+/* Days from Monday to Friday from one day up to another, without that one. */
+static int32_t work_days(int32_t since, int32_t until)
+{
+	int32_t n = until > since ? (until - since) / 7 * 5 : 0;
+
+	/* 1970-01-01 was a Thursday */
+	for (int32_t left = until > since ? (until - since) % 7 : 0; left;
+	     left--)
+		n += ((until - left) % 7 + 11) % 7 % 6 != 0;
+	return n;
+}
+
+/* How far the work has come, of one to come with a first day. */
+static void write_work(const struct deadlines *d, const struct deadline *x,
+		       struct jw *w, struct buf *text)
+{
+	int32_t since, n;
+
+	if (x->day < d->today || !x->since ||
+	    !date_parse(str_of(x->since), &since))
+		return;
+	n = work_days(since, d->today);
+	jw_kv_int(w, "work_day", n);
+	buf_addf(text, ", work day %d", n);
+	if (x->work_days.n)
+		buf_addf(text, " of %.*s", STR_ARG(x->work_days));
+}
+
 static void write_item(const struct deadlines *d, const struct deadline *x,
 		       struct jw *w, struct buf *text)
 {
@@ -157,11 +204,14 @@ static void write_item(const struct deadlines *d, const struct deadline *x,
 	jw_kv_str(w, "title", x->title);
 	jw_kv_cstr(w, "date", date);
 	jw_kv_int(w, "days_left", left);
-	jw_end(w);
 	buf_addf(text, "%s%s ", text->n ? "\n" : "", date);
 	buf_add_str(text, x->title);
 	buf_adds(text, ": ");
 	brief_when(text, left);
+	write_work(d, x, w, text);
+	if (x->notes && *x->notes)
+		buf_addf(text, " — %s", x->notes);
+	jw_end(w);
 }
 
 static void write_all(struct deadlines *d, const char *file, bool exists,

@@ -88,6 +88,20 @@ exit_is "all forms of arguments" 0
 json_is "a single argument wins over --args" structuredContent.today 2026-01-31
 json_is "a JSON argument arrives" structuredContent.items[0].days_left 2
 
+# a Monday to a Tuesday eight days later; the last day has passed in the end
+for day in 2026-06-01:0 2026-06-05:4 2026-06-07:5 2026-06-09:6 2026-05-01:0; do
+	run_matins brief deadlines "today=${day%:*}" --json \
+		'items:=[{"title":"ramp","date":"2026-06-09","since":"2026-06-01","work_days":7,"notes":"soon"}]'
+	json_is "days of work up to ${day%:*}" \
+		structuredContent.items[0].work_day "${day#*:}" \
+		content[0].text "~, work day ${day#*:} of 7 — soon\$"
+done
+run_matins brief deadlines today=2026-06-10 \
+	'items:=[{"title":"ramp","date":"2026-06-09","since":"2026-06-01"}]'
+is "work that is over has no day" "$(<"$out")" "2026-06-09 ramp: 1 day ago"
+run_matins brief deadlines 'items:=[{"title":"b","date":"2026-02-02","since":"x"}]'
+exit_is "a first day that is no date" 2
+
 # ---- working trees ----
 
 if ! command -v git >/dev/null; then
