@@ -2,8 +2,9 @@
 # What a step and a start cost, as ratios to what stands beside it: pairs of
 # runs in turn, on the same disk, with the same neighbours.
 #
-#   run.sh [one_step] [many_steps] [live_calls] [remote_calls] [long_results]
-#          [secrets] [servers] [all_starts] [peers]    all, or only these
+#   run.sh [one_step] [many_steps] [live_calls] [loops] [remote_calls]
+#          [long_results] [secrets] [servers] [all_starts] [peers]
+#                                                     all, or only these
 #
 #   PAIRS=N        pairs of runs for each row (default 150; long rows take less)
 #   WORK=DIR       where both keep their state (default build/bench)
@@ -196,6 +197,65 @@ live_calls() {
 	next_call "one more call, one processor" \
 		"$(command -v taskset)" -c "$cpu"
 	next_call "one more call"
+}
+
+# loop CALLS: routines over so many elements, which are given or made by a step,
+# and the same calls as a batch
+loop() {
+	awk -v n="$1" -v items="$WORK/items" -v batch="$WORK/batch" 'BEGIN {
+		x = sprintf("%100s", ""); gsub(" ", "x", x)
+		for (i = 0; i < n; i++) {
+			item = sprintf("{\"id\":%d,\"s\":\"%s\"}", i, x)
+			printf "%s%s", i ? "," : "[", item >items
+			printf "{\"tool\":\"echo\",\"arguments\":%s}\n",
+				item >batch
+		}
+		print "]" >items
+	}'
+	{ printf '{"items":' && cat "$WORK/items" && echo '}'; } >"$WORK/params"
+	cat >"$WORK/loop.toml" <<-END
+		[servers.stub]
+		command = "$tools/stub_server"
+		[routines.given.params]
+		items = { type = "array" }
+		[[routines.given.steps]]
+		name = "each"
+		type = "mcp-client"
+		server = "stub"
+		tool = "echo"
+		foreach = "\$input.items"
+		params = { id = "\$item.id", s = "\$item.s" }
+		[[routines.made.steps]]
+		name = "list"
+		type = "harness"
+		command = "cat"
+		args = ["$WORK/items"]
+		[[routines.made.steps]]
+		name = "each"
+		type = "mcp-client"
+		server = "stub"
+		tool = "echo"
+		foreach = "\$steps.list.json"
+		params = { id = "\$item.id", s = "\$item.s" }
+	END
+}
+
+# The whole of both, with the report that a run keeps.
+loops() {
+	local call=("$BIN" call -q -c "$WORK/loop.toml" -s stub --batch)
+	local run=("$BIN" run -q -c "$WORK/loop.toml") n=10000
+
+	heading "foreach over $n elements in one session, against call --batch"
+	loop $n
+	"$tools/pairs" "$(at_least $((PAIRS / 5)))" "foreach" 1.3 1.25 \
+		:: "${run[@]}" given --params "$WORK/params" \
+		:: "${call[@]}" "$WORK/batch"
+	taskset -c 0 "$tools/pairs" "$(at_least $((PAIRS / 5)))" \
+		"foreach, one processor" 1.3 1.25 \
+		:: "${run[@]}" given --params "$WORK/params" \
+		:: "${call[@]}" "$WORK/batch"
+	"$tools/pairs" "$(at_least $((PAIRS / 5)))" "foreach, of a step" \
+		:: "${run[@]}" made :: "${call[@]}" "$WORK/batch"
 }
 
 # posts CALLS: for curl, what batch is for us; the same bytes but for the id
@@ -429,7 +489,7 @@ secrets() {
 if [[ -n ${BASE-} ]]; then
 	set -- revisions
 elif ((!$#)); then
-	set -- one_step many_steps live_calls remote_calls long_results \
+	set -- one_step many_steps live_calls loops remote_calls long_results \
 		secrets servers all_starts ${PEERS:+peers}
 fi
 for section in "$@"; do
