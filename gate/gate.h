@@ -613,7 +613,7 @@ void gate_needs_policy(const struct gate_policy *base,
 #define GATE_PROXY_NAME "matins-proxy"
 int gate_proxy_main(void);
 
-/* ---- acts of the runner itself, for remote servers ---- */
+/* ---- acts of the runner itself, for routines and remote servers ---- */
 
 struct sockaddr;
 
@@ -626,6 +626,17 @@ struct sockaddr;
  */
 int gate_may_connect(const struct gate *gate, struct str host, uint16_t port,
 		     const struct sockaddr *address, struct err *err) MUST_USE;
+
+/*
+ * May the runner itself put a file there, as a routine asks for? The `fs_write`
+ * of the leash caps it; paths of matins, what a child may not see or write,
+ * keys, and files that make a folder run code are refused.
+ *
+ * path    absolute; its folder without links
+ * errors  ERR_LEASH, ERR_POLICY
+ */
+int gate_may_write(struct gate *gate, const char *path, struct err *err)
+	MUST_USE;
 
 struct gate_page {
 	char *path; /* of the program; owned by the struct */
