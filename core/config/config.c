@@ -24,6 +24,7 @@
 #include "core/config/paths.h"
 #include "core/config/flow.h"
 #include "core/config/references.h"
+#include "core/config/saves.h"
 #include "core/secret/secret.h"
 #include "core/toml/toml.h"
 
@@ -543,6 +544,9 @@ static void check_grant(struct expander *x, const char *path)
 	if (stat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR))
 		return;
 	text_add_word(&word, path);
+	if (x->e->kind == EXPAND_READ &&
+	    saves_will_make(&x->file->config, path))
+		return;
 	if (x->e->kind == EXPAND_READ)
 		expand_add(x, true,
 			   "\"read\" grants %s, which does not exist%s", path,
@@ -716,6 +720,7 @@ static void check_flow(struct config_file *file, const char *routine)
 	for (size_t i = 0; i < c->n_routines; i++)
 		if (reached[i]) {
 			params_check(&c->routines[i], &file->findings);
+			saves_check(c, &c->routines[i], &file->findings);
 			(void)!flow_make(&c->routines[i], &file->arena,
 					 &file->findings);
 		}

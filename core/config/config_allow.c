@@ -440,6 +440,8 @@ struct strlist config_grants(const struct config *c, struct arena *arena)
 
 	for (struct config_part p = {0}; config_next(c, &p);)
 		add_part(&r, &p);
+	for (size_t i = 0; i < c->n_routines; i++)
+		add(&r, "writes", c->routines[i].out);
 	for (const struct expansion *e = c->expansions; e; e = e->next)
 		add_variables(&r, *e->slot);
 	all = r.list;

@@ -345,16 +345,23 @@ static void check_path(const struct walk *w, const struct toml_value *at,
 		    STR_ARG(key.p ? key : ref.path), hint(w, key, keys, n));
 }
 
-static void use_expect(const struct walk *w, const struct toml_value *expect)
+/* Keys of `expect` and `save`. */
+static void use_paths(const struct walk *w, const struct toml_value *table)
 {
-	for (size_t i = 0; expect && i < expect->table.n; i++) {
-		const struct toml_member *m = &expect->table.member[i];
+	for (size_t i = 0; table && i < table->table.n; i++) {
+		const struct toml_member *m = &table->table.member[i];
 		const struct toml_value at = {.line = m->line, .col = m->col};
 
 		check_path(w, &at, m->key);
 	}
 }
 
+static void use_expect(const struct walk *w, const struct toml_value *expect)
+{
+	use_paths(w, expect);
+	for (size_t i = 0; expect && i < expect->table.n; i++)
+		check_condition(w, &expect->table.member[i].value);
+}
 
 /* ---- retry ---- */
 
@@ -442,6 +449,7 @@ static void walk_step(const struct walk *w)
 	use_needs(w);
 	use_when(w, w->step->when);
 	use_expect(w, w->step->expect);
+	use_paths(w, w->step->save);
 	check_retry(w);
 	check_cache(w);
 	if (args)

@@ -129,6 +129,7 @@ struct step {
 	struct strlist needs;		 /* names of steps */
 	const struct toml_value *when;	 /* a table, or NULL */
 	const struct toml_value *expect; /* likewise */
+	const struct toml_value *save;	 /* likewise */
 	uint64_t cache_ms;		 /* 0: it always runs */
 	struct retry_rules retry;	 /* max = 0: there is none */
 	const char *after;     /* "always", "failure", "success"; or NULL */
@@ -173,6 +174,7 @@ struct routine {
 	const char *order;		 /* "file", "needs" */
 	const char *on_busy;		 /* "run", "wait", "skip", "fail" */
 	const struct toml_value *params; /* declared: a table, or NULL */
+	const char *out; /* folder of what steps save; or NULL */
 	struct step *steps;
 	size_t n_steps;
 	struct golden_rules golden;
