@@ -134,6 +134,8 @@ static void become(struct step_run *s, struct step_run *part)
 {
 	part->result.refused |= s->result.refused;
 	s->result = part->result;
+	s->raw = part->raw;
+	s->printed = part->printed;
 	s->has_result = true;
 	step_take_over(s, part);
 	if (!s->session || !part->session)

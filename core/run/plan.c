@@ -403,6 +403,21 @@ static bool has_program(const struct step *step)
 	return !step->routine && !step->message;
 }
 
+/* And files, with where they would be. */
+static const char *say_saves(const struct plan_step *p, const char *out,
+			     const char *what, struct arena *arena)
+{
+	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+	const struct toml_value *save = p->step->save;
+
+	buf_adds(&line, what);
+	for (size_t i = 0; save && out && i < save->table.n; i++)
+		buf_addf(&line, "%s%s as %s/%.*s", i ? ", " : "; would save ",
+			 save->table.member[i].key, out,
+			 STR_ARG(save->table.member[i].value.string));
+	return arena_strdup(arena, buf_cstr(&line));
+}
+
 /* Make the request and the arguments of a step that runs. */
 static int prepare(const struct plan_options *o, const struct values *inputs,
 		   struct plan_step *p, struct arena *arena, struct err *err)
@@ -424,7 +439,8 @@ static int prepare(const struct plan_options *o, const struct values *inputs,
 	}
 	if (o->dry_run) {
 		p->reason = REASON_DRY_RUN;
-		p->error = str_of(say_what(p, arena));
+		p->error = str_of(say_saves(p, o->routine->out,
+					    say_what(p, arena), arena));
 		p->would_not_run = unset_of(p->step);
 	}
 	return 0;

@@ -10,6 +10,7 @@
 #include "core/client/failure.h"
 #include "core/run/condition.h"
 #include "core/run/previous.h"
+#include "core/run/save.h"
 #include "core/run/step_facts.h"
 #include "core/run/step_result.h"
 #include "core/run/step_words.h"
@@ -39,6 +40,20 @@ static void fail_unexpected(struct step_run *s)
 		report_step_set(&s->result, REASON_EXPECT, str_of(why));
 }
 
+/* Save files of a step that is ok, once for all its attempts; it fails where
+   that fails. */
+static void save_files(struct step_run *s, bool is_kept)
+{
+	struct err err = ERR_INIT;
+
+	if (!s->plan->step->save || s->ctx->whole ||
+	    s->result.state != STATE_OK ||
+	    saver_write(s->ctx->saver, s->plan->step, &s->result, s->raw,
+			s->printed, is_kept, &s->arena, &s->saved, &err) == 0)
+		return;
+	report_step_set(&s->result, REASON_SAVE,
+			str_of(arena_strdup(&s->arena, err.msg)));
+}
 
 /*
  * Keep the first of the output of a program that failed. The end may be
@@ -95,6 +110,7 @@ static void step_end(struct step_run *s)
 	s->end_ns = loop_now(s->ctx->loop);
 	fail_unexpected(s);
 	note_empty(s);
+	save_files(s, false);
 	keep_output(s);
 	/* facts of one execution are shown nowhere, but for an attempt's */
 	if (!s->ctx->whole || s->ctx->whole->doer->add_facts)
@@ -116,6 +132,9 @@ void step_use(struct step_run *s, const struct report_step *kept,
 		previous_facts(kept->run, generation,
 			       is_cached ? "cached" : "taken_from", &s->arena);
 	s->has_result = true;
+	save_files(s, true);
+	if (s->plan->step->save)
+		s->result.run = saver_facts(s->result.run, s->saved, &s->arena);
 	leave_pool(s);
 	set_ended(s);
 }

@@ -81,6 +81,7 @@ struct step_context {
 	/* Names of the steps around its routine, each with a slash; "". */
 	const char *path;
 	const struct values *values; /* at the time of a step's turn */
+	struct saver *saver; /* of the files that steps save */
 	/* Choose who does a step, or one of the executions of `whole`. */
 	const struct step_doer *(*doer)(const struct step_run *s);
 	struct step_run *whole; /* step whose executions these are; or NULL */
@@ -120,6 +121,8 @@ struct step_run {
 	enum step_phase phase;
 	struct loop_timer budget;
 	struct buf out;	    /* collected stdout, up to stdout_max */
+	struct str printed; /* stdout of a script, whole; in .out, or that of
+			       the last attempt */
 	uint64_t begin_ns, end_ns;
 	int64_t begin_wall_ns;
 	bool is_cancelled;
@@ -128,6 +131,8 @@ struct step_run {
 	bool gave_up;		       /* to scrub the result */
 	char inputs[SHA256_HEX_BYTES]; /* step_digest(); "": none was made */
 	struct report_step result;
+	struct report_step *raw; /* result with secrets; NULL: it has none */
+	struct str saved;	 /* files: saver_write(); n = 0: none */
 	struct retry_case cause; /* of a failure; .reason is not set */
 	struct env env;		 /* declared variables; owned */
 	size_t scrubbed; /* hits; those of its facts stand beside them */

@@ -96,6 +96,8 @@ void step_write_facts(struct step_run *s)
 		s->doer->add_facts(s, &clean, &w);
 	if (s->begin_ns)
 		add_environment(s, &clean, &w);
+	if (s->saved.n)
+		jw_kv_raw(&w, "saved", s->saved);
 	if (s->scrubbed + clean.hits)
 		jw_kv_int(&w, "scrubbed", (int64_t)(s->scrubbed + clean.hits));
 	jw_end(&w);

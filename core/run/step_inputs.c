@@ -149,6 +149,7 @@ static void add_routine(struct sha256 *sum, const struct config *config,
 					  ? config_routine(config, name)
 					  : NULL;
 
+	digest_text(sum, r ? r->out : NULL);
 	for (size_t i = 0; r && i < r->n_steps; i++) {
 		AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 

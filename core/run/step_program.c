@@ -28,6 +28,8 @@ static void on_ended(void *arg)
 	/* the result points into it */
 	s->out = p->out;
 	p->out = (struct buf)BUF_INIT(BUF_UNBOUNDED);
+	if (s->mode == JUDGE_script)
+		s->printed = buf_str(&s->out);
 	j = judge_program(s->mode, buf_str(&s->out), v, &s->arena);
 	s->cause.has_exit = v->exited;
 	s->cause.exit_status = v->exit_status;

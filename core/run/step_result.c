@@ -88,10 +88,24 @@ static void fill_result(struct step_run *s, const struct judgement *j)
 	s->result.output = step_scrubbed(s, arena_buf(&s->arena, &body), scrub);
 }
 
+/* Keep the result as it came, to be compared: saver_write(). */
+static void keep_raw(struct step_run *s, const struct judgement *j)
+{
+	s->raw = ARENA_NEW(&s->arena, struct report_step);
+	s->raw->data = j->data;
+	s->raw->output = j->output;
+	s->raw->answer = (struct report_answer){
+		.content = j->answer.content,
+		.structured = j->answer.structured,
+		.is_error = j->answer.is_error,
+	};
+}
+
 /* The first result counts; later ones are ignored. */
 void step_finish(struct step_run *s, const struct judgement *j)
 {
 	bool is_more = j->data.n || j->answer.content.n;
+	size_t before;
 
 	/* a deadline came first: keep an answer that was whole by then */
 	if (s->has_result && (report_step_has_data(&s->result) || !is_more))
@@ -103,7 +117,10 @@ void step_finish(struct step_run *s, const struct judgement *j)
 	}
 	if (s->scrub)
 		scrub_set_patience(s->scrub, may_go_on, s);
+	before = s->scrubbed;
 	fill_result(s, j);
+	if (s->scrubbed > before && s->plan->step->save)
+		keep_raw(s, j);
 	if (s->scrub)
 		scrub_set_patience(s->scrub, NULL, NULL);
 	if (s->gave_up)

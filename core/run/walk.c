@@ -30,6 +30,17 @@ static void refuse(struct walk *w, struct plan_step *p, const struct err *err,
 		p->reason = other;
 }
 
+/* Files of an earlier result are saved, too; step_use() fails by itself. */
+static void judge_saves(struct walk *w, struct plan_step *p)
+{
+	struct err err = ERR_INIT;
+
+	if (p->step->save && !p->is_taken && !p->would_not_run &&
+	    (p->reason == REASON_NONE || p->reason == REASON_DRY_RUN) &&
+	    saver_judge(&w->saver, p->step, &err) < 0)
+		refuse(w, p, &err, REASON_SAVE);
+}
+
 static void judge(struct walk *w, struct plan_step *p)
 {
 	struct gate *gate = w->ctx.gate;
@@ -205,8 +216,12 @@ void walk_init(struct walk *w, struct walk_world *world, struct arena *arena)
 	w->runs = mem_zalloc(plan->n_steps * sizeof(*w->runs));
 	/* first: credentials turn the loop, which may cancel the walk */
 	order_init(&w->order, plan, arena);
-	for (size_t i = 0; i < plan->n_steps; i++)
+	saver_open(&w->saver, plan, w->ctx.gate, w->ctx.config);
+	w->ctx.saver = &w->saver;
+	for (size_t i = 0; i < plan->n_steps; i++) {
 		judge(w, &plan->steps[i]);
+		judge_saves(w, &plan->steps[i]);
+	}
 	for (size_t i = 0; i < plan->n_steps; i++)
 		give_credentials(w, &plan->steps[i], &w->runs[i].env);
 	for (size_t i = 0; i < plan->n_steps; i++)
@@ -243,6 +258,7 @@ static bool does_the_same(struct walk *w, size_t i,
 	struct str run = kept->run;
 
 	return kept->state == STATE_OK && run.n &&
+	       !saver_is_other(w->plan.steps[i].step, kept, w->arena) &&
 	       str_is(scan_decoded(scan_some(run, "inputs"), SIZE_MAX,
 				   w->arena),
 		      w->runs[i].inputs) &&
@@ -426,4 +442,5 @@ void walk_clear(struct walk *w)
 		step_release(&w->runs[i]);
 	free(w->runs);
 	w->runs = NULL;
+	saver_release(&w->saver);
 }

@@ -19,6 +19,7 @@
 #include "core/run/jobs.h"
 #include "core/run/order.h"
 #include "core/run/plan.h"
+#include "core/run/save.h"
 #include "core/run/step.h"
 #include "core/run/turn.h"
 
@@ -60,6 +61,7 @@ struct walk {
 	struct arena *arena;
 	struct step_run *runs; /* one per step; owned */
 	struct step_context ctx;
+	struct saver saver;
 	struct order order;
 	struct turn turn;
 	const struct report *previous; /* for $previous; NULL: none */
