@@ -1,7 +1,5 @@
 #include "core/config/edit.h"
 
-#include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/arena.h"
@@ -133,17 +131,23 @@ struct editor {
 static struct toml_value *find_step(const struct editor *e,
 				    const struct toml_value *root)
 {
+	/* also as spellings.def has it */
+	static const char *const names[] = {"name", "id", "taskReferenceName"};
 	const struct toml_value *steps = toml_get(
 		toml_get(toml_get(root, "routines"), e->routine), "steps");
 
 	for (size_t i = 0;
 	     steps && steps->type == TOML_ARRAY && i < steps->array.n; i++) {
-		const struct toml_value *name =
-			toml_get(&steps->array.item[i], "name");
+		struct toml_value *step = &steps->array.item[i];
 
-		if (name && name->type == TOML_STRING &&
-		    str_is(name->string, e->step_name))
-			return &steps->array.item[i];
+		for (size_t k = 0; k < ARRAY_LEN(names); k++) {
+			const struct toml_value *name =
+				toml_get(step, names[k]);
+
+			if (name && name->type == TOML_STRING &&
+			    str_is(name->string, e->step_name))
+				return step;
+		}
 	}
 	return NULL;
 }

@@ -1,6 +1,7 @@
 #include "core/config/keys.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "core/base/arena.h"
 #include "core/base/jw.h"
@@ -80,6 +81,12 @@ static const struct foreign_key foreign[] = {
 #include "core/config/keys.def"
 };
 
+static const struct spelling spellings[] = {
+#define SPELLING(section, key, whose, way, own, says) \
+	{SECTION_##section, #key, whose, own, says, SPELLING_##way},
+#include "core/config/spellings.def"
+};
+
 static const struct {
 	const char *text, *schema;
 } types[] = {
@@ -103,8 +110,13 @@ static const struct step_kind kinds[] = {
 
 static const struct {
 	const char *name, *instead;
-} foreign_kinds[] = {
+} foreign_kinds[] =
+	{
 #define STEP_FOREIGN(name, instead) {name, instead},
+#include "core/config/step_types.def"
+},
+  other_kinds[] = {
+#define STEP_OTHER(name, instead) {name, instead},
 #include "core/config/step_types.def"
 };
 
@@ -256,6 +268,15 @@ const char *key_type_text(enum key_type type)
 	return types[type].text;
 }
 
+const struct spelling *spelling_find(enum key_section section, const char *key)
+{
+	for (size_t i = 0; i < ARRAY_LEN(spellings); i++)
+		if (spellings[i].section == section &&
+		    !strcmp(spellings[i].key, key))
+			return &spellings[i];
+	return NULL;
+}
+
 const struct step_kind *step_kinds(size_t *ret_n)
 {
 	*ret_n = ARRAY_LEN(kinds);
@@ -277,6 +298,14 @@ const char *step_kind_instead(const char *name)
 	for (size_t i = 0; i < ARRAY_LEN(foreign_kinds); i++)
 		if (!strcmp(foreign_kinds[i].name, name))
 			return foreign_kinds[i].instead;
+	return NULL;
+}
+
+const char *step_kind_of_others(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(other_kinds); i++)
+		if (!strcasecmp(other_kinds[i].name, name))
+			return other_kinds[i].instead;
 	return NULL;
 }
 
@@ -330,21 +359,46 @@ static void add_section(struct buf *out, size_t section)
 	}
 }
 
+static void add_spellings(struct buf *out)
+{
+	buf_adds(out,
+		 "\n## Spellings of others\n\nOne that differs is an error "
+		 "of `check`.\n\n"
+		 "| of | key | whose | here | meaning |\n"
+		 "|---|---|---|---|---|\n");
+	for (size_t i = 0; i < ARRAY_LEN(spellings); i++) {
+		buf_addf(out, "| %s | `%s` | %s | %s`%s` | ",
+			 key_sections[spellings[i].section].name,
+			 spellings[i].key, spellings[i].whose,
+			 spellings[i].way == SPELLING_differs ? "differs: "
+							      : "",
+			 spellings[i].own);
+		add_cell(out,
+			 *spellings[i].says ? spellings[i].says : "the same");
+		buf_adds(out, " |\n");
+	}
+}
+
 void keys_print_markdown(struct buf *out)
 {
 	buf_adds(out, "## Step types\n\n| type | does |\n|---|---|\n");
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		buf_addf(out, "| `%s` | %s |\n", kinds[i].name, kinds[i].help);
 	buf_adds(out,
-		 "\nA step of another type of modulex is skipped, with the "
-		 "reason `unsupported`:\n\n| type | instead |\n|---|---|\n");
+		 "\nOf modulex, `git-status`, `git-unpushed`, `deadline-calc` "
+		 "and `countdown-calc` are done by `matins brief`. A step of "
+		 "another type, and one of these without repos or dates, is "
+		 "skipped, with the reason `unsupported`:\n\n"
+		 "| type | instead |\n|---|---|\n");
 	for (size_t i = 0; i < ARRAY_LEN(foreign_kinds); i++)
 		buf_addf(out, "| `%s` | %s |\n", foreign_kinds[i].name,
 			 foreign_kinds[i].instead);
+	add_spellings(out);
 	buf_adds(out, "\n## Keys\n");
 	for (size_t s = 0; s < N_SECTIONS; s++)
 		add_section(out, s);
-	buf_adds(out, "\nKnown and ignored, for files of modulex:");
+	buf_adds(out, "\nTables of modulex, which only steps of its types "
+		      "read:");
 	for (size_t i = 0; i < ARRAY_LEN(foreign); i++)
 		if (!foreign[i].instead)
 			buf_addf(out, "%s `[%s]`", i ? "," : "",
@@ -399,6 +453,15 @@ static void add_default(struct buf *out, const struct key *k)
 		jw_quote(out, str_of(k->def));
 }
 
+/* The value of a key, or what another program writes there. */
+static void add_forms(struct buf *out, const struct key *k)
+{
+	buf_adds(out, "\"anyOf\":[{");
+	add_members(out, types[k->type].schema, k->words);
+	buf_adds(out, k->type == KEY_PROGRAM ? "},{\"type\":\"array\"}]"
+					     : "},{\"const\":\"stdio\"}]");
+}
+
 static void write_key(struct jw *w, const struct key *k)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
@@ -413,6 +476,8 @@ static void write_key(struct jw *w, const struct key *k)
 	/* a bound of the key stands for that of its type */
 	if (k->type == KEY_COUNT && k->max)
 		buf_adds(&text, "\"type\":\"integer\"");
+	else if (spelling_find(k->section, k->name))
+		add_forms(&text, k);
 	else
 		add_members(&text, types[k->type].schema, k->words);
 	add_bounds(&text, k);
@@ -441,6 +506,24 @@ static void write_foreign(struct jw *w, enum key_section section)
 		buf_addf(&text, "ignored: %s",
 			 instead ? instead : "a table of modulex");
 		jw_kv_object(w, foreign[i].name);
+		jw_kv_str(w, "description", buf_str(&text));
+		jw_end(w);
+	}
+}
+
+/* Keys that others have for ours. */
+static void write_spellings(struct jw *w, enum key_section section)
+{
+	for (size_t i = 0; i < ARRAY_LEN(spellings); i++) {
+		AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+
+		if (spellings[i].section != section ||
+		    spellings[i].way == SPELLING_differs ||
+		    key_find(section, section, spellings[i].key))
+			continue;
+		buf_addf(&text, "`%s`, as %s has it", spellings[i].own,
+			 spellings[i].whose);
+		jw_kv_object(w, spellings[i].key);
 		jw_kv_str(w, "description", buf_str(&text));
 		jw_end(w);
 	}
@@ -479,6 +562,7 @@ static void write_table(struct jw *w, enum key_section section)
 	jw_kv_object(w, "properties");
 	write_keys(w, section);
 	write_foreign(w, section);
+	write_spellings(w, section);
 	jw_end(w);
 	jw_kv_bool(w, "additionalProperties", false);
 }
@@ -492,6 +576,7 @@ static void write_hints(struct jw *w)
 	struct strlist known = {NULL, 0};
 
 	write_keys(w, SECTION_step);
+	write_spellings(w, SECTION_step);
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		for (const struct key *k = NULL;
 		     (k = key_next(kinds[i].section, k));) {
@@ -530,6 +615,7 @@ static void write_kind(struct jw *w, const struct step_kind *kind)
 	jw_kv_object(w, "properties");
 	for (const struct key *k = NULL; (k = key_next(SECTION_step, k));)
 		jw_kv_bool(w, k->name, true);
+	write_spellings(w, SECTION_step);
 	write_keys(w, kind->section);
 	jw_end(w);
 	jw_kv_bool(w, "additionalProperties", false);
@@ -541,7 +627,10 @@ static void write_step(struct jw *w)
 {
 	jw_kv_cstr(w, "description", key_sections[SECTION_step].help);
 	jw_kv_cstr(w, "type", "object");
-	jw_kv_raw(w, "required", STR("[\"name\",\"type\"]"));
+	jw_kv_raw(w, "required", STR("[\"type\"]"));
+	jw_kv_raw(w, "anyOf",
+		  STR("[{\"required\":[\"name\"]},{\"required\":[\"id\"]},"
+		      "{\"required\":[\"taskReferenceName\"]}]"));
 	jw_kv_object(w, "properties");
 	write_hints(w);
 	jw_end(w);

@@ -91,6 +91,31 @@ struct foreign_key {
 /* NULL: not one of them. */
 const struct foreign_key *key_foreign(enum key_section section,
 				      const char *name) MUST_USE;
+/* Fate of a key of others, as spellings.def has it. */
+enum spelling_way {
+	SPELLING_same,
+	SPELLING_list,
+	SPELLING_words,
+	SPELLING_stdio,
+	SPELLING_output,
+	SPELLING_next,
+	SPELLING_task,
+	SPELLING_differs,
+};
+
+struct spelling {
+	enum key_section section;
+	const char *key;
+	const char *whose; /* names of programs */
+	const char *own;   /* key that is meant, or that does it otherwise */
+	const char
+		*says; /* its meaning, or advice what to write; may be empty */
+	enum spelling_way way;
+};
+
+/* The row of a key of others; NULL: there is none. */
+const struct spelling *spelling_find(enum key_section section, const char *key)
+	MUST_USE;
 /* Text that fits behind "must be". */
 const char *key_type_text(enum key_type type) MUST_USE;
 /*
@@ -108,6 +133,8 @@ void key_add_words(const struct key *k, const char *quote, struct buf *out);
 const struct step_kind *step_kinds(size_t *ret_n) MUST_USE;
 /* Advice in place of a step type of modulex; NULL for any other type. */
 const char *step_kind_instead(const char *name) MUST_USE;
+/* Advice for a step type of conductor or dagu; NULL for any other type. */
+const char *step_kind_of_others(const char *name) MUST_USE;
 
 /* The reference of all keys and step types as Markdown. */
 void keys_print_markdown(struct buf *out);

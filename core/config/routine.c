@@ -8,6 +8,7 @@
 #include "core/base/text.h"
 #include "core/config/keys.h"
 #include "core/config/schema_words.h"
+#include "core/config/spellings.h"
 #include "core/secret/literal.h"
 
 struct loader {
@@ -257,7 +258,7 @@ static void read_type(const struct reading *r)
 	size_t n;
 	const struct step_kind *kinds = step_kinds(&n), *kind;
 	const char **names = ARENA_ARRAY(r->l->arena, const char *, n);
-	const char *near, *name;
+	const char *near, *name, *other;
 
 	if (!is_usable(r, r->v))
 		return;
@@ -269,9 +270,12 @@ static void read_type(const struct reading *r)
 	for (size_t i = 0; i < n; i++)
 		names[i] = kinds[i].name;
 	near = str_nearest(str_of(name), names, n);
-	load_unknown(r->l, r->v, "unknown step type \"%s\"%s%s%s", name,
-		     near ? "; did you mean \"" : "; `matins steps` lists them",
-		     near ? near : "", near ? "\"?" : "");
+	other = step_kind_of_others(name);
+	load_unknown(r->l, r->v, "unknown step type \"%s\"; %s%s%s", name,
+		     other  ? other
+		     : near ? "did you mean \""
+			    : "`matins steps` lists them",
+		     near && !other ? near : "", near && !other ? "\"?" : "");
 }
 
 /* A word, or the index of one among those of the key. */
@@ -1374,6 +1378,9 @@ static void unknown_key(struct loader *l, const struct toml_member *m,
 	bool is_step = section == SECTION_step;
 	const char *types = is_step ? types_with_key(l, m->key) : NULL;
 	const char *near = nearest_key(l->arena, section, more, m->key);
+	const struct spelling *other =
+		section == SECTION_top ? spelling_find(SECTION_routine, m->key)
+				       : NULL;
 
 	log_visible(&key, str_of(m->key), false);
 	if (types)
@@ -1385,6 +1392,9 @@ static void unknown_key(struct loader *l, const struct toml_member *m,
 		load_unknown(l, m,
 			     "a step has no \"url\"; write it in "
 			     "[servers.NAME], and server = \"NAME\" here");
+	else if (other)
+		load_unknown(l, m, "\"%s\" (%s) is not understood here: %s",
+			     m->key, other->whose, other->says);
 	else if (section == SECTION_top &&
 		 key_find(SECTION_routine, SECTION_routine, m->key))
 		load_unknown(l, m,
@@ -1417,7 +1427,9 @@ static bool is_foreign(struct loader *l, const struct toml_member *m,
 		       m->key, k->instead);
 	else
 		err_at(&err, ERR_CONFIG, m->line, m->col,
-		       "[%s] is a table of modulex; it is ignored", m->key);
+		       "[%s] is a table of modulex; only steps of its types "
+		       "read it",
+		       m->key);
 	findings_add_note(l->findings, &err);
 	return true;
 }
@@ -1505,6 +1517,7 @@ int routine_load(const struct toml_value *root, bool lax, bool policy_only,
 	};
 
 	*ret = (struct config){0};
+	spellings_apply(root, lax, arena, findings);
 	if (policy_only && !toml_get(root, "sandbox")) {
 		load_table(&l, root, SECTION_sandbox, SECTION_sandbox,
 			   &ret->sandbox);

@@ -94,7 +94,7 @@ cat >types.toml <<-'END'
 	parallel = true
 	[[routines.morning.steps]]
 	name = "trees"
-	type = "git-status"
+	type = "project-status"
 	parallel = true
 	[[routines.morning.steps]]
 	name = "queue"
@@ -129,7 +129,7 @@ exit_is "a step type of modulex: the others run" 0
 json_is "a step type of modulex: its step is skipped with a pointer" \
 	step_results '#6' step_results[0].reason unsupported \
 	step_results[0].step_type git-tend step_results[0].skipped true \
-	step_results[1].error '~git-status.*tool = "repos"' \
+	step_results[1].error '~project-status.*tool = "repos"' \
 	step_results[2].reason unsupported step_results[3].reason unsupported \
 	step_results[4].reason unsupported step_results[5].output sunny
 run_matins run -c types.toml morning --only weather
@@ -163,7 +163,7 @@ run_matins check types.toml
 exit_is "a step type of modulex: check" 0
 err_like "a step type of modulex: check warns, with the place" \
 	'^types\.toml:8:1: warning: step "tend" is skipped: "git-tend" is a step'
-sed 's/git-tend/scirpt/; s/git-status/my-plugin/' types.toml >typo.toml
+sed 's/git-tend/scirpt/; s/project-status/my-plugin/' types.toml >typo.toml
 run_matins check typo.toml
 exit_is "a step type that nobody knows: an error" 1
 err_like "a step type that nobody knows: the nearest name" \
@@ -245,6 +245,12 @@ run_matins run -c cwd.toml r --json
 exit_is "cwd that is granted: exit status 0" 0
 json_is "cwd that is granted: it is there" step_results[0].output "$T/shown"
 sed 's/cwd = "shown"/cwd = "hidden"/' cwd.toml >hidden.toml
+run_matins check hidden.toml
+exit_is "cwd that is not granted: a warning of check" 0
+err_like "and where" \
+	"^hidden.toml:1:1: warning: cwd $T/hidden: it .*; to start there add it to .sandbox.read."
+run_matins check cwd.toml
+err_is "check: its twin" ""
 run_matins run -c hidden.toml r --json
 exit_is "cwd that is not granted: exit status 2" 2
 json_is "cwd that is not granted: denied, with the folder" \

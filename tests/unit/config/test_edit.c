@@ -47,6 +47,10 @@ static const struct row {
 	 "name = \"s\"\n\tenv.A = \"1\" # x\n\tsandbox.read = [\n\t\t"
 	 "\"/usr/share/one/two/three\",\n\t\t\"/usr/share/one/two/four\",\n\t\t"
 	 "\"/usr/share/one/two/five\",\n\t]\n"},
+	/* a name as other programs spell it */
+	{"[[routines.r.steps]]\nid = \"s\"\n" TAIL,
+	 {&read_one},
+	 "[[routines.r.steps]]\nid = \"s\"\nsandbox.read = [\"a\"]\n" TAIL},
 	/* an inline table */
 	{HEAD "sandbox = {} # x\n",
 	 {&read_one},
