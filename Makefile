@@ -132,12 +132,15 @@ $(O)/gen/columns.inc: $(O)/core/gen/columns.o
 
 $(O)/core/base/text.o build/tidy/core/base/text.ok: $(O)/gen/columns.inc
 
-# The starter of `matins init` as lines of a C string.
+# The starter of `matins init` and the style of pages as lines of a C string.
 $(O)/gen/starter.inc: core/cli/starter.toml
+$(O)/gen/page.inc: core/report/page.css
+$(O)/gen/starter.inc $(O)/gen/page.inc:
 	@mkdir -p $(@D)
-	$(call say,GEN)sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< >$@.$$$$ && mv $@.$$$$ $@
+	$(call say,GEN)sed 's/^\t*//; s/["\\]/\\&/g; s/.*/"&\\n"/' $< >$@.$$$$ && mv $@.$$$$ $@
 
 $(O)/core/cli/cmd_allow.o build/tidy/core/cli/cmd_allow.ok: $(O)/gen/starter.inc
+$(O)/core/report/page.o build/tidy/core/report/page.ok: $(O)/gen/page.inc
 
 $(O)/%.o: %.c
 	@mkdir -p $(@D)
@@ -258,7 +261,7 @@ check-all:
 .PHONY: lint
 lint: ## clang-tidy over every source file, shellcheck, headers: minutes
 	+@$(SUBMAKE) check-deps
-	+@$(SUBMAKE) $(O)/gen/columns.inc $(O)/gen/filters.inc $(O)/gen/starter.inc
+	+@$(SUBMAKE) $(O)/gen/columns.inc $(O)/gen/filters.inc $(O)/gen/starter.inc $(O)/gen/page.inc
 	$(call run-groups,check-lint)
 
 .PHONY: check-lint
