@@ -4,14 +4,6 @@
 
 #include "core/base/text.h"
 
-/* Shown by a terminal or an editor as something else than it is. */
-static bool is_deceptive(uint32_t c)
-{
-	return (c >= 0x7f && c < 0xa0) || (c >= 0x202a && c <= 0x202e) ||
-	       (c >= 0x2066 && c <= 0x2069) || c == 0x200e || c == 0x200f ||
-	       c == 0x061c || c == 0x2028 || c == 0x2029 || c == 0xfeff;
-}
-
 static void add_character(struct buf *out, uint32_t c)
 {
 	static const char special[] = "\"\\\b\f\n\r\t";
@@ -21,7 +13,7 @@ static void add_character(struct buf *out, uint32_t c)
 
 	if (at)
 		buf_addf(out, "\\%c", letter[at - special]);
-	else if (c < 0x20 || surrogate || is_deceptive(c))
+	else if (surrogate || c == 0xfeff || text_is_control(c))
 		buf_addf(out, "\\u%04x", c);
 	else
 		text_add_utf8(out, c);
@@ -52,74 +44,113 @@ static uint32_t take_escape(const char **p)
 
 static uint32_t take_utf8(const char **p, const char *end)
 {
-	const unsigned char *s = (const unsigned char *)*p;
 	size_t n = str_utf8_len((struct str){*p, (size_t)(end - *p)});
-	uint32_t c = n ? s[0] : 0xfffd;
+	uint32_t c = n ? text_code_point(*p, n) : 0xfffd;
 
-	if (n > 1)
-		c &= 0x7fu >> n;
-	for (size_t i = 1; i < n; i++)
-		c = c << 6 | (s[i] & 0x3f);
 	*p += n ? n : 1;
 	return c;
 }
 
-void canon_string(struct str raw, struct buf *out)
+/* is_raw  with the escapes of JSON */
+static void add_text(struct str s, bool is_raw, struct buf *out)
 {
-	const char *p = raw.p + 1, *end = raw.p + raw.n - 1;
+	const char *p = s.p, *end = str_skip(s, s.n).p;
 
 	buf_addc(out, '"');
-	while (p < end)
-		add_character(out, *p == '\\' ? take_escape(&p)
-					      : take_utf8(&p, end));
+	while (p < end) {
+		/* most of a text, at once */
+		size_t n = str_plain((struct str){p, (size_t)(end - p)});
+
+		buf_add(out, p, n);
+		p += n;
+		if (p < end)
+			add_character(out, is_raw && *p == '\\'
+						   ? take_escape(&p)
+						   : take_utf8(&p, end));
+	}
 	buf_addc(out, '"');
+}
+
+void canon_string(struct str raw, struct buf *out)
+{
+	add_text((struct str){raw.p + 1, raw.n - 2}, true, out);
 }
 
 void canon_quote(struct str text, struct buf *out)
 {
-	const char *p = text.p, *end = str_skip(text, text.n).p;
-
-	buf_addc(out, '"');
-	while (p < end)
-		add_character(out, take_utf8(&p, end));
-	buf_addc(out, '"');
+	add_text(text, false, out);
 }
 
-static void print_value(const struct jdoc *j, unsigned int depth,
-			struct arena *arena, struct buf *out);
+struct printer {
+	struct buf *out;
+	struct arena *arena;
+	bool is_compact;
+};
 
-static void print_members(const struct jdoc *j, unsigned int depth,
-			  struct arena *arena, struct buf *out)
+static void print_value(const struct printer *p, const struct jdoc *j,
+			unsigned int depth);
+
+static void print_break(const struct printer *p, unsigned int depth)
 {
-	struct jdoc **member = jdoc_members(j, true, arena);
+	if (!p->is_compact)
+		buf_addf(p->out, "\n%*s", 2 * (int)depth, "");
+}
+
+static void print_members(const struct printer *p, const struct jdoc *j,
+			  unsigned int depth)
+{
+	struct jdoc **member = jdoc_members(j, true, p->arena);
 
 	for (size_t i = 0; i < j->n; i++) {
-		buf_addf(out, "%s\n%*s", i ? "," : "", 2 * (int)depth + 2, "");
+		buf_adds(p->out, i ? "," : "");
+		print_break(p, depth + 1);
 		if (j->type == SCAN_OBJECT) {
-			canon_quote(member[i]->key, out);
-			buf_adds(out, ": ");
+			canon_quote(member[i]->key, p->out);
+			buf_adds(p->out, p->is_compact ? ":" : ": ");
 		}
-		print_value(member[i], depth + 1, arena, out);
+		print_value(p, member[i], depth + 1);
 	}
 	if (j->n)
-		buf_addf(out, "\n%*s", 2 * (int)depth, "");
+		print_break(p, depth);
 }
 
-static void print_value(const struct jdoc *j, unsigned int depth,
-			struct arena *arena, struct buf *out)
+static bool is_marked(const struct jdoc *j)
+{
+	bool is = j->ignored || j->rule;
+
+	for (const struct jdoc *c = j->first; c && !is; c = c->next)
+		is = is_marked(c);
+	return is;
+}
+
+/* Of a text in which something is ignored, what is inside is written anew. */
+static void print_text(const struct printer *p, const struct jdoc *j)
+{
+	AUTO(buf_release) struct buf inside = BUF_INIT(BUF_UNBOUNDED);
+
+	if (!j->first || !is_marked(j->first)) {
+		canon_string(j->raw, p->out);
+		return;
+	}
+	canon_compact(j->first, &inside);
+	canon_quote(buf_str(&inside), p->out);
+}
+
+static void print_value(const struct printer *p, const struct jdoc *j,
+			unsigned int depth)
 {
 	bool object = j->type == SCAN_OBJECT;
 
 	if (j->ignored) {
-		buf_adds(out, CANON_IGNORED);
+		buf_adds(p->out, CANON_IGNORED);
 	} else if (object || j->type == SCAN_ARRAY) {
-		buf_addc(out, object ? '{' : '[');
-		print_members(j, depth, arena, out);
-		buf_addc(out, object ? '}' : ']');
+		buf_addc(p->out, object ? '{' : '[');
+		print_members(p, j, depth);
+		buf_addc(p->out, object ? '}' : ']');
 	} else if (j->type == SCAN_STRING) {
-		canon_string(j->raw, out);
+		print_text(p, j);
 	} else {
-		buf_add_str(out, j->raw);
+		buf_add_str(p->out, j->raw);
 	}
 }
 
@@ -127,7 +158,14 @@ void canon_print(const struct jdoc *j, unsigned int depth, struct buf *out)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 
-	print_value(j, depth, &arena, out);
+	print_value(&(struct printer){out, &arena, false}, j, depth);
+}
+
+void canon_compact(const struct jdoc *j, struct buf *out)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+
+	print_value(&(struct printer){out, &arena, true}, j, 0);
 }
 
 static bool strings_equal(struct str a, struct str b)
@@ -189,7 +227,8 @@ bool canon_equal(const struct jdoc *a, const struct jdoc *b)
 	case SCAN_ARRAY:
 		return arrays_equal(a, b);
 	case SCAN_STRING:
-		return strings_equal(a->raw, b->raw);
+		return a->first && b->first ? canon_equal(a->first, b->first)
+					    : strings_equal(a->raw, b->raw);
 	case SCAN_NUMBER:
 		return false; /* the spelling differs */
 	default:

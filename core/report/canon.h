@@ -18,11 +18,14 @@
 /*
  * Append the canonical form, without a newline at its end.
  *
- * Nodes with `ignored` set are written as CANON_IGNORED.
+ * Nodes with `ignored` set are written as CANON_IGNORED; a text with a child
+ * in which there are some is written anew.
  *
  * depth   levels that the text is indented already
  */
 void canon_print(const struct jdoc *j, unsigned int depth, struct buf *out);
+/* Canonical text on one line, without spaces. */
+void canon_compact(const struct jdoc *j, struct buf *out);
 
 /*
  * Append one string with its quotes. Characters that a terminal would obey
@@ -38,7 +41,8 @@ void canon_quote(struct str text, struct buf *out);
 
 /*
  * Compare two values: numbers by spelling, strings by meaning, objects in any
- * order. An ignored node equals any other.
+ * order. An ignored node equals any other; texts that have children
+ * (core/report/rules.h) are equal when these are.
  */
 bool canon_equal(const struct jdoc *a, const struct jdoc *b) MUST_USE;
 

@@ -197,28 +197,50 @@ static bool selects(const struct part *part, const struct jdoc *parent,
 	}
 }
 
-static size_t mark(const struct part *part, size_t n, struct jdoc *j)
+struct selection {
+	void (*found)(void *arg, struct jdoc *j);
+	void *arg;
+};
+
+static size_t select_below(const struct selection *s, const struct part *part,
+			   size_t n, struct jdoc *j)
 {
 	size_t hits = 0, position = 0;
 	bool deep = n && part->kind == PART_DEEP;
 	const struct part *own = deep ? part + 1 : part;
 
 	if (n == 0) {
-		j->ignored = true;
+		s->found(s->arg, j);
 		return 1;
 	}
+	/* the JSON inside of a text */
+	if (j->type == SCAN_STRING && j->first)
+		j = j->first;
 	for (struct jdoc *c = j->first; c; c = c->next, position++) {
 		if (selects(own, j, c, position))
-			hits += mark(own + 1, n - 1 - deep, c);
+			hits += select_below(s, own + 1, n - 1 - deep, c);
 		if (deep)
-			hits += mark(part, n, c);
+			hits += select_below(s, part, n, c);
 	}
 	return hits;
 }
 
+size_t path_select(const struct path *p, struct jdoc *report,
+		   void (*found)(void *arg, struct jdoc *j), void *arg)
+{
+	const struct selection s = {found, arg};
+
+	return select_below(&s, p->part, p->n, report);
+}
+
+static void mark_ignored(UNUSED void *arg, struct jdoc *j)
+{
+	j->ignored = true;
+}
+
 size_t path_mark(const struct path *p, struct jdoc *report)
 {
-	return mark(p->part, p->n, report);
+	return path_select(p, report, mark_ignored, NULL);
 }
 
 static bool is_plain(struct str s)

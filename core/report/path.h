@@ -1,7 +1,6 @@
 /*
- * Paths into a report: how differences are named and what `ignore` accepts.
- *
- * A path that `diff` prints can be used as an ignore rule as it is.
+ * Paths into a report: how differences are named, and what rules and `--path`
+ * accept. A path that `diff` prints can be used as a rule as it is.
  *
  *	$.summary			from the top of the report
  *	data.structuredContent.load	without "$": in every step
@@ -18,9 +17,6 @@
  */
 #ifndef CORE_REPORT_PATH_H
 #define CORE_REPORT_PATH_H
-
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "core/base/arena.h"
 #include "core/base/buf.h"
@@ -40,9 +36,13 @@ int path_parse(const char *text, struct arena *arena, struct path **ret,
 	       struct err *err) MUST_USE;
 
 /*
- * Set `ignored` on every node that the path selects.
- * returns  0 when there was none
+ * Tell of every value that the path selects; returns their number. A text that
+ * has a child (core/report/rules.h) is walked into as the value inside of it.
  */
+size_t path_select(const struct path *p, struct jdoc *report,
+		   void (*found)(void *arg, struct jdoc *j), void *arg)
+	MUST_USE;
+/* Set `ignored` on every node that the path selects; their number. */
 size_t path_mark(const struct path *p, struct jdoc *report) MUST_USE;
 
 /*
