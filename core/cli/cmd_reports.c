@@ -23,12 +23,16 @@
 #include "core/cli/put.h"
 #include "core/config/config.h"
 #include "core/config/paths.h"
+#include "core/report/diff_print.h"
 #include "core/report/golden.h"
 #include "core/report/ledger.h"
 #include "core/report/render.h"
 #include "core/report/store.h"
 #include "core/run/approve.h"
 #include "core/run/run.h"
+
+/* Forms of differences. */
+enum form { DIFF_TEXT, DIFF_JSON };
 
 struct kept_query {
 	const char *which; /* a generation, or "last": the last that finished */
@@ -129,7 +133,7 @@ static int kept_report(const struct kept_query *q, struct arena *arena,
 /* ---- options and messages of both ---- */
 
 /* --format, --json. errors  ERR_USAGE */
-static int read_format(const struct args *args, enum diff_format *ret,
+static int read_format(const struct args *args, enum form *ret,
 		       struct err *err)
 {
 	const char *format = args_get(args, "format");
@@ -153,10 +157,10 @@ static int warn_unused(const struct golden *g, const struct args *args,
 	const bool strict = args_has(args, "strict");
 	const char *unused = NULL;
 
-	for (size_t i = 0; i < g->n_rules; i++) {
-		if (g->rule[i].hits)
+	for (size_t i = 0; i < g->rules.n; i++) {
+		if (g->rules.item[i].hits || !g->rules.item[i].path)
 			continue;
-		unused = g->rule[i].text;
+		unused = g->rules.item[i].path;
 		if (!strict)
 			log_warning("ignore rule %s matches nothing", unused);
 	}
@@ -226,19 +230,21 @@ static int load_side(struct side *s, const char *name, struct strlist ignore,
 {
 	const struct kept_query q = {.which = name};
 	struct str doc, schema;
+	struct rules rules = {NULL, 0};
 	bool is_golden;
 
-	if (read_report(&q, arena, &s->text, &s->run, err) < 0)
+	if (read_report(&q, arena, &s->text, &s->run, err) < 0 ||
+	    rules_ignore(&rules, &ignore, arena, err) < 0)
 		return -1;
 	if (scan_document(buf_str(&s->text), NULL, &doc, err) < 0)
 		return err_wrap(err, "%s", name);
 	is_golden = scan_get(doc, "schema", &schema) &&
 		    scan_is(schema, GOLDEN_SCHEMA);
 	if ((is_golden ? golden_load(buf_str(&s->text), arena, &s->golden, err)
-		       : golden_make(buf_str(&s->text), ignore, false, arena,
+		       : golden_make(buf_str(&s->text), &rules, arena,
 				     &s->golden, err)) < 0)
 		return err_wrap(err, "%s", name);
-	return is_golden ? golden_add_rules(&s->golden, ignore, arena, err) : 0;
+	return is_golden ? rules_join(&s->golden.rules, &rules, arena, err) : 0;
 }
 
 /* Routines of one name in two files are two routines. */
@@ -261,7 +267,7 @@ static int diff_sides(const struct args *args, struct side *old,
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct strlist ignore = args_all(args, "ignore", &arena);
-	enum diff_format format;
+	enum form format;
 	struct diff d;
 
 	if (read_format(args, &format, err) < 0 ||
@@ -271,7 +277,8 @@ static int diff_sides(const struct args *args, struct side *old,
 	    golden_compare(&old->golden, &new->golden, &arena, &d, err) < 0 ||
 	    warn_unused(&new->golden, args, err) < 0)
 		return -1;
-	diff_print(&d, format, &out);
+	diff_print(&d, diff_format_find(format == DIFF_TEXT ? "text" : "json"),
+		   &out);
 	if (put(buf_str(&out), format == DIFF_TEXT ? PUT_TEXT : PUT_JSON, err) <
 	    0)
 		return -1;
@@ -534,9 +541,11 @@ static int check_owner(struct work *w, const struct golden *g, struct err *err)
 static int make_golden(struct work *w, struct golden *ret, struct err *err)
 {
 	const char *report = args_get(w->args, "report");
+	struct rules rules = {NULL, 0};
 
-	if (golden_make(buf_str(&w->report), w->ignore, w->scrubbed > 0,
-			&w->arena, ret, err) < 0)
+	if (rules_ignore(&rules, &w->ignore, &w->arena, err) < 0 ||
+	    golden_make(buf_str(&w->report), &rules, &w->arena, ret, err) < 0 ||
+	    golden_check_secrets(ret, w->scrubbed > 0, &w->arena, err) < 0)
 		return report ? err_wrap(err, "%s", report) : -1;
 	if (strcmp(ret->routine, w->routine_name))
 		return err_set(err, ERR_COMPARE,
@@ -589,12 +598,13 @@ static int record(struct work *w, struct err *err)
 /* ---- check ---- */
 
 static int print_check(const struct work *w, const struct diff *d,
-		       enum diff_format format, struct err *err)
+		       enum form format, struct err *err)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf hint = BUF_INIT(BUF_UNBOUNDED);
 
-	diff_print(d, format, &out);
+	diff_print(d, diff_format_find(format == DIFF_TEXT ? "text" : "json"),
+		   &out);
 	if (approve_in_ci()) {
 		buf_adds(&hint, "not accepted with CI set; elsewhere: ");
 		add_command(w, "check", &hint);
@@ -631,7 +641,7 @@ static int compare(struct work *w, struct err *err)
 {
 	struct err why = ERR_INIT;
 	struct golden accepted, seen;
-	enum diff_format format;
+	enum form format;
 	struct diff d;
 
 	if (read_format(w->args, &format, err) < 0)
@@ -687,10 +697,10 @@ static int accept_seen(struct work *w, struct err *err)
 	drop_candidate(w);
 	log_note("accepted: %s", w->path);
 	/* rules of the check's --ignore count for good from now on */
-	for (size_t i = 0; i < now.n_rules; i++) {
-		const char *rule = now.rule[i].text;
+	for (size_t i = 0; i < now.rules.n; i++) {
+		const char *rule = now.rules.item[i].path;
 
-		if (!golden_has_rule(&before, rule) &&
+		if (rule && !rules_find(&before.rules, &now.rules.item[i]) &&
 		    !list_has(&w->ignore, rule))
 			log_note("%s now holds the rule --ignore %s of that "
 				 "check",
@@ -738,14 +748,14 @@ static void list_file(struct work *w, struct page *page, const char *name)
 		jw_object(&page->w);
 		jw_kv_cstr(&page->w, "routine", g.routine);
 		jw_kv_cstr(&page->w, "file", path);
-		jw_kv_int(&page->w, "rules", (int64_t)g.n_rules);
+		jw_kv_int(&page->w, "rules", (int64_t)g.rules.n);
 		jw_end(&page->w);
 	} else {
 		log_visible(&page->out, str_of(g.routine), false);
 		buf_addc(&page->out, '\t');
 		log_visible(&page->out, str_of(path), false);
-		buf_addf(&page->out, "\t%zu rule%s\n", g.n_rules,
-			 g.n_rules == 1 ? "" : "s");
+		buf_addf(&page->out, "\t%zu rule%s\n", g.rules.n,
+			 g.rules.n == 1 ? "" : "s");
 	}
 }
 

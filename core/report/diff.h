@@ -1,32 +1,38 @@
 /*
- * Differences between two reports, by meaning.
+ * Differences between two reports, by meaning: the one engine of `diff`,
+ * `golden` and `run --changes`.
  *
- * Key order, white space and escapes do not count. Steps are matched by name,
- * other arrays by position, after what is equal at both ends. Nodes whose
- * `ignored` is set in either tree are not compared. A change in a step's data
- * is one entry: not once more for its `output`, or for the text block that
- * repeats a structured content.
+ * Key order, white space and escapes do not count; numbers are compared as
+ * they are written. Steps are matched by name, other arrays by their longest
+ * common subsequence; rules (core/report/rules.h) that were marked in both
+ * trees say where order, distance or the spelling of JSON inside of texts does
+ * not count either. Nodes whose `ignored` is set in either tree are not
+ * compared.
  *
  *	struct diff d;
- *	diff_reports(old, new, &arena, &d);
- *	diff_print(&d, DIFF_TEXT, &out);
+ *	diff_reports(old, new, &rules, &arena, &d);
+ *	diff_print(&d, diff_format_find("text"), &out);
+ *
+ * The result is an edit script as a tree beside the documents: what leads from
+ * the old one to the new one, whole. A change that is said elsewhere already
+ * is hidden in it: the `output` that is made of a step's data, and a text that
+ * repeats the structured content.
  */
 #ifndef CORE_REPORT_DIFF_H
 #define CORE_REPORT_DIFF_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/jdoc.h"
+#include "core/report/rules.h"
 
-/* Differences that are kept; the rest is counted. */
-#define DIFF_ENTRIES_MAX 1000
-/* Bytes of one value in the JSON form; longer ones are cut and say so. */
-#define DIFF_VALUE_BYTES 4096
-
-enum diff_kind { DIFF_ADDED, DIFF_REMOVED, DIFF_CHANGED, DIFF_MOVED };
+enum diff_kind {
+	DIFF_ADDED,
+	DIFF_REMOVED,
+	DIFF_CHANGED,
+	DIFF_MOVED,  /* a step, to another place */
+	DIFF_WITHIN, /* edits below lead there */
+};
 
 /*
  * STATE   how a step or the run ended
@@ -35,32 +41,51 @@ enum diff_kind { DIFF_ADDED, DIFF_REMOVED, DIFF_CHANGED, DIFF_MOVED };
  */
 enum diff_class { DIFF_STATE, DIFF_SCHEMA, DIFF_VALUE };
 
-struct diff_entry {
-	const char *path; /* core/report/path.h; arena */
+#define DIFF_NONE UINT32_MAX
+
+struct edit {
 	enum diff_kind kind;
-	enum diff_class class;
+	enum diff_class class;	      /* but of WITHIN */
 	const struct jdoc *old, *new; /* NULL where it is not; borrowed */
-	size_t old_index, new_index;  /* of DIFF_MOVED only */
-	const char *step;	      /* NULL when it is outside of steps */
+	/* Of elements; one that was added has the number of old elements
+	   before it. */
+	size_t old_index, new_index;
+	struct edit *up, *first, *last, *next;
+	const char *by; /* member that names the elements; NULL: the index */
+	/* Of an array whose elements moved: the old index of each new one,
+	   DIFF_NONE for those that were added. */
+	const uint32_t *order;
+	bool is_loose;	/* array without an order */
+	bool is_whole;	/* members of it cannot be edited one by one */
+	bool is_hidden; /* it is said elsewhere already */
+	bool is_taken;	/* for diff_merge() */
 };
 
 struct diff {
-	struct diff_entry *entry; /* arena */
+	struct jdoc *old, *new; /* borrowed */
+	struct edit *root;	/* NULL: the same */
+	struct edit **shown;	/* in the order of the documents, not WITHIN */
 	size_t n;
-	size_t dropped; /* beyond DIFF_ENTRIES_MAX */
 };
 
-/* Compare two trees; both live as long as the result. */
-void diff_reports(const struct jdoc *old, const struct jdoc *new,
+/*
+ * Compare two trees; both live as long as the result.
+ * rules  those that were applied to both; NULL: none
+ */
+void diff_reports(struct jdoc *old, struct jdoc *new, const struct rules *rules,
 		  struct arena *arena, struct diff *ret);
 
-enum diff_format { DIFF_TEXT, DIFF_JSON };
+/* Append the path of an edit, as core/report/path.h reads it: of what was added
+   in the new document, of all else in the old one. */
+void diff_path(const struct edit *e, struct buf *out);
+
+/* Name of the step that an edit is in; NULL: in none. In `arena`. */
+const char *diff_step(const struct edit *e, struct arena *arena) MUST_USE;
 
 /*
- * Text is for people: values are cut and made visible, texts of several lines
- * compared by line, nothing is printed for no difference. JSON is
- * {"same":…,"entries":[…],"dropped":…}.
+ * The old tree with the edits that are taken, those below a taken one and
+ * those that say the same; unchanged parts are shared. In `arena`.
  */
-void diff_print(const struct diff *d, enum diff_format format, struct buf *out);
+struct jdoc *diff_merge(const struct diff *d, struct arena *arena) MUST_USE;
 
 #endif

@@ -6,6 +6,15 @@
 #include "core/report/path.h"
 #include "core/report/report.h"
 
+#define STEPS "step_results"
+
+static struct jdoc *first_step(const struct jdoc *report)
+{
+	const struct jdoc *steps = jdoc_get(report, STEPS);
+
+	return steps ? steps->first : NULL;
+}
+
 /* ---- the golden view ---- */
 
 enum level { LEVEL_REPORT, LEVEL_STEP };
@@ -40,62 +49,61 @@ static void drop_volatile(struct jdoc *object, enum level level)
    `--view golden` shows. Any other document stays as it is. */
 static void take_golden_view(struct jdoc *report)
 {
-	struct jdoc *steps = jdoc_get(report, "step_results");
-
-	if (!jdoc_is(jdoc_get(report, "schema"), "matins-report/1"))
+	if (!jdoc_is(jdoc_get(report, "schema"), REPORT_SCHEMA))
 		return;
 	drop_volatile(report, LEVEL_REPORT);
-	for (struct jdoc *s = steps ? steps->first : NULL; s; s = s->next)
+	for (struct jdoc *s = first_step(report); s; s = s->next)
 		drop_volatile(s, LEVEL_STEP);
 }
 
 /* ---- rules ---- */
 
-bool golden_has_rule(const struct golden *g, const char *text)
+static bool has_rule(const struct jdoc *j)
 {
-	for (size_t i = 0; i < g->n_rules; i++)
-		if (!strcmp(g->rule[i].text, text))
-			return true;
-	return false;
+	bool has = j && (j->ignored || j->rule);
+
+	for (const struct jdoc *c = j ? j->first : NULL; c && !has; c = c->next)
+		has = has_rule(c);
+	return has;
 }
 
-/* The array has room for GOLDEN_RULES_MAX. */
-static int add_rule(struct golden *g, const char *text, struct arena *arena,
-		    struct err *err)
+static void forget_rules(struct jdoc *j)
 {
-	struct golden_rule rule = {0};
-
-	if (golden_has_rule(g, text))
-		return 0;
-	if (g->n_rules == GOLDEN_RULES_MAX)
-		return err_set(err, ERR_LIMIT, "more than %d ignore rules",
-			       GOLDEN_RULES_MAX);
-	if (path_parse(text, arena, &rule.path, err) < 0)
-		return err_wrap(err, "ignore rule");
-	rule.text = arena_strdup(arena, text);
-	g->rule[g->n_rules++] = rule;
-	return 0;
+	j->rule = 0;
+	for (struct jdoc *c = j->first; c; c = c->next)
+		forget_rules(c);
 }
 
-int golden_add_rules(struct golden *g, struct strlist ignore,
-		     struct arena *arena, struct err *err)
+/*
+ * The output of a step is made of its data for people: where a part of that
+ * may differ, it goes with it. That of a script is its own.
+ */
+static void apply_rules(struct rules *rules, struct jdoc *report,
+			struct arena *arena)
 {
-	for (size_t i = 0; i < ignore.n; i++)
-		if (add_rule(g, ignore.item[i], arena, err) < 0)
-			return -1;
-	return 0;
-}
+	struct jdoc *success = jdoc_get(report, "success"), verdict;
 
-static void apply_rules(struct golden *g, struct jdoc *report)
-{
-	for (size_t i = 0; i < g->n_rules; i++)
-		g->rule[i].hits += path_mark(g->rule[i].path, report);
+	if (rules->n)
+		forget_rules(report);
+	if (success)
+		verdict = *success;
+	rules_apply(rules, report, arena);
+	/* no rule makes a run that fails look like one that does not */
+	if (success)
+		*success = verdict;
+	for (struct jdoc *s = rules->n ? first_step(report) : NULL; s;
+	     s = s->next) {
+		struct jdoc *output = jdoc_get(s, "output");
+
+		if (output && has_rule(jdoc_get(s, "data")) &&
+		    !jdoc_is(jdoc_get(s, "step_type"), "script"))
+			output->ignored = true;
+	}
 }
 
 int golden_load(struct str text, struct arena *arena, struct golden *ret,
 		struct err *err)
 {
-	const struct jdoc *rule;
 	struct golden g = {0};
 	struct jdoc *doc;
 
@@ -108,18 +116,8 @@ int golden_load(struct str text, struct arena *arena, struct golden *ret,
 	    !g.report || g.report->type != SCAN_OBJECT)
 		return err_set(err, ERR_COMPARE,
 			       "not a document of schema " GOLDEN_SCHEMA);
-	g.rule = ARENA_ARRAY(arena, struct golden_rule, GOLDEN_RULES_MAX);
-	rule = jdoc_get(jdoc_get(doc, "rules"), "ignore");
-	for (rule = rule ? rule->first : NULL; rule; rule = rule->next) {
-		const char *ignore = jdoc_text(rule, arena);
-
-		if (!ignore)
-			return err_set(err, ERR_COMPARE,
-				       "rules.ignore holds something that is "
-				       "no string");
-		if (add_rule(&g, ignore, arena, err) < 0)
-			return -1;
-	}
+	if (rules_load(&g.rules, jdoc_get(doc, "rules"), arena, err) < 0)
+		return -1;
 	take_golden_view(g.report);
 	*ret = g;
 	return 0;
@@ -133,7 +131,8 @@ static const struct jdoc *find_secret(const struct jdoc *j)
 		return j;
 	if (j->ignored)
 		return NULL;
-	if (j->type == SCAN_STRING && memmem(j->raw.p, j->raw.n, "***", 3))
+	if (j->type == SCAN_STRING && !j->first &&
+	    memmem(j->raw.p, j->raw.n, "***", 3))
 		return j;
 	for (const struct jdoc *c = j->first; c; c = c->next)
 		if (find_secret(c))
@@ -141,14 +140,14 @@ static const struct jdoc *find_secret(const struct jdoc *j)
 	return NULL;
 }
 
-static int check_secrets(const struct jdoc *report, struct arena *arena,
-			 struct err *err)
+int golden_check_secrets(const struct golden *g, bool is_scrubbed,
+			 struct arena *arena, struct err *err)
 {
-	const struct jdoc *steps = jdoc_get(report, "step_results");
-	const struct jdoc *step = find_secret(steps);
+	const struct jdoc *step = find_secret(jdoc_get(g->report, STEPS));
 	const char *name = jdoc_text(jdoc_get(step, "step_name"), arena);
 
-	if (!step && !find_secret(report))
+	if (!(is_scrubbed || g->is_scrubbed) ||
+	    (!step && !find_secret(g->report)))
 		return 0;
 	return err_set(err, ERR_CREDENTIAL,
 		       "a secret was scrubbed (***) from %s%s; a golden file "
@@ -160,9 +159,7 @@ static int check_secrets(const struct jdoc *report, struct arena *arena,
 /* Does the report itself say that something was scrubbed? */
 static bool says_scrubbed(const struct jdoc *report)
 {
-	const struct jdoc *steps = jdoc_get(report, "step_results");
-
-	for (const struct jdoc *s = steps->first; s; s = s->next) {
+	for (struct jdoc *s = first_step(report); s; s = s->next) {
 		const struct jdoc *n = jdoc_get(jdoc_get(s, "run"), "scrubbed");
 
 		if (n && !str_is(n->raw, "0"))
@@ -171,7 +168,7 @@ static bool says_scrubbed(const struct jdoc *report)
 	return false;
 }
 
-int golden_make(struct str report_json, struct strlist ignore, bool has_secrets,
+int golden_make(struct str report_json, const struct rules *rules,
 		struct arena *arena, struct golden *ret, struct err *err)
 {
 	const struct jdoc *steps;
@@ -179,24 +176,22 @@ int golden_make(struct str report_json, struct strlist ignore, bool has_secrets,
 
 	if (jdoc_parse(report_json, arena, &g.report, err) < 0)
 		return -1;
+	steps = jdoc_get(g.report, STEPS);
+	g.routine = jdoc_text(jdoc_get(g.report, "routine"), arena);
 	if (!jdoc_is(jdoc_get(g.report, "schema"), REPORT_SCHEMA))
 		return err_set(err, ERR_COMPARE,
 			       "not a document of schema " REPORT_SCHEMA);
-	steps = jdoc_get(g.report, "step_results");
 	if (!steps || steps->type != SCAN_ARRAY)
 		return err_set(err, ERR_COMPARE,
 			       "the report has no step_results");
-	g.routine = jdoc_text(jdoc_get(g.report, "routine"), arena);
 	if (!g.routine)
 		return err_set(err, ERR_COMPARE, "the report names no routine");
-	g.rule = ARENA_ARRAY(arena, struct golden_rule, GOLDEN_RULES_MAX);
-	if (golden_add_rules(&g, ignore, arena, err) < 0)
+	if (rules && rules_join(&g.rules, rules, arena, err) < 0)
 		return -1;
-	has_secrets = has_secrets || says_scrubbed(g.report);
+	g.is_scrubbed = says_scrubbed(g.report);
 	take_golden_view(g.report);
-	apply_rules(&g, g.report);
-	if (has_secrets && check_secrets(g.report, arena, err) < 0)
-		return -1;
+	if (rules)
+		apply_rules(&g.rules, g.report, arena);
 	*ret = g;
 	return 0;
 }
@@ -214,13 +209,9 @@ void golden_print(const struct golden *g, struct buf *out)
 	canon_print(g->report, 1, out);
 	buf_adds(out, ",\n  \"routine\": ");
 	canon_quote(str_of(g->routine), out);
-	buf_adds(out, ",\n  \"rules\": {\n    \"ignore\": [");
-	for (size_t i = 0; i < g->n_rules; i++) {
-		buf_adds(out, i ? ",\n      " : "\n      ");
-		canon_quote(str_of(g->rule[i].text), out);
-	}
-	buf_adds(out, g->n_rules ? "\n    ]\n  },\n" : "]\n  },\n");
-	buf_adds(out, "  \"schema\": \"" GOLDEN_SCHEMA "\"\n}\n");
+	buf_adds(out, ",\n  \"rules\": ");
+	rules_print(&g->rules, out);
+	buf_adds(out, ",\n  \"schema\": \"" GOLDEN_SCHEMA "\"\n}\n");
 }
 
 int golden_compare(struct golden *accepted, struct golden *candidate,
@@ -231,15 +222,53 @@ int golden_compare(struct golden *accepted, struct golden *candidate,
 			       "the golden file is of routine \"%s\", the "
 			       "report of \"%s\"",
 			       accepted->routine, candidate->routine);
-	for (size_t i = 0; i < accepted->n_rules; i++)
-		if (add_rule(candidate, accepted->rule[i].text, arena, err) < 0)
-			return -1;
-	for (size_t i = 0; i < candidate->n_rules; i++)
-		candidate->rule[i].hits = 0;
-	apply_rules(candidate, candidate->report);
-	apply_rules(candidate, accepted->report);
-	diff_reports(accepted->report, candidate->report, arena, ret);
+	if (rules_join(&candidate->rules, &accepted->rules, arena, err) < 0)
+		return -1;
+	for (size_t i = 0; i < candidate->rules.n; i++)
+		candidate->rules.item[i].hits = 0;
+	apply_rules(&candidate->rules, candidate->report, arena);
+	apply_rules(&candidate->rules, accepted->report, arena);
+	diff_reports(accepted->report, candidate->report, &candidate->rules,
+		     arena, ret);
 	return 0;
+}
+
+/* ---- accepted in part ---- */
+
+static void choose(UNUSED void *arg, struct jdoc *j)
+{
+	j->chosen = true;
+}
+
+static bool is_chosen(const struct edit *e)
+{
+	for (; e; e = e->up)
+		if ((e->old && e->old->chosen) || (e->new && e->new->chosen))
+			return true;
+	return false;
+}
+
+int golden_choose(const struct diff *d, const char *path, bool takes,
+		  struct arena *arena, struct err *err)
+{
+	struct path *p;
+	size_t n = 0;
+
+	if (path_parse(path, arena, &p, err) < 0)
+		return -1;
+	(void)!path_select(p, d->old, choose, NULL);
+	(void)!path_select(p, d->new, choose, NULL);
+	for (size_t i = 0; i < d->n; i++) {
+		bool is = is_chosen(d->shown[i]);
+
+		d->shown[i]->is_taken = is == takes;
+		n += is;
+	}
+	return n ? 0
+		 : err_set(err, ERR_UNKNOWN,
+			   "no difference is at %s; `matins golden check` "
+			   "prints their paths",
+			   path);
 }
 
 const char *golden_file_name(const char *routine, struct arena *arena)

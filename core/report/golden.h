@@ -7,8 +7,9 @@
  *
  * in canonical form (core/report/canon.h), so that git shows what changed. A
  * value that a rule ignores is stored as "(ignored)": it is neither compared
- * nor kept. Rules that stand in the file and rules of the configuration are
- * joined.
+ * nor kept; nor is the output that is made of it. Rules that stand in the file
+ * and rules of the configuration (core/report/rules.h) are joined; where both
+ * speak of one path, the configuration counts.
  *
  * Texts and trees only; who reads and writes the files is core/cli.
  */
@@ -22,25 +23,16 @@
 #include "core/base/err.h"
 #include "core/base/jdoc.h"
 #include "core/report/diff.h"
-
-struct path;
+#include "core/report/rules.h"
 
 #define GOLDEN_SCHEMA "matins-golden/1"
-/* Ignore rules of one golden file. */
-#define GOLDEN_RULES_MAX 1000
-
-struct golden_rule {
-	const char *text;
-	struct path *path;
-	size_t hits; /* nodes that it selected, in both documents */
-};
 
 struct golden {
 	const char *routine;
 	const char *file; /* name of the configuration; NULL: not known */
-	struct golden_rule *rule; /* arena */
-	size_t n_rules;
+	struct rules rules;
 	struct jdoc *report; /* golden view */
+	bool is_scrubbed;    /* the report says that secrets were */
 };
 
 /*
@@ -55,35 +47,46 @@ int golden_load(struct str text, struct arena *arena, struct golden *ret,
  * marked.
  *
  * report_json  a matins-report/1; borrowed for as long as the result lives
- * ignore       rules; items borrowed
- * has_secrets  secrets were scrubbed from what the report holds, also when it
- *		does not say so itself; a `***` that no rule ignores is then
- *		refused
- * errors       ERR_SYNTAX (report or rule), ERR_COMPARE (not a report),
- *		ERR_CREDENTIAL (a secret), ERR_LIMIT for too many rules
+ * rules        that are copied into it; NULL: none, and what JSON is in texts
+ *		is left to golden_compare()
+ * errors       ERR_SYNTAX, ERR_COMPARE (not a report), ERR_LIMIT for too many
+ *		rules
  */
-int golden_make(struct str report_json, struct strlist ignore, bool has_secrets,
+int golden_make(struct str report_json, const struct rules *rules,
 		struct arena *arena, struct golden *ret, struct err *err)
 	MUST_USE;
-
-/* More rules; they count from golden_compare() on. Errors as above. */
-int golden_add_rules(struct golden *g, struct strlist ignore,
-		     struct arena *arena, struct err *err) MUST_USE;
-
-/* Is there a rule of this text? */
-bool golden_has_rule(const struct golden *g, const char *text) MUST_USE;
+/*
+ * Refuse to keep a report with a `***` that no rule ignores, where secrets were
+ * scrubbed: the report says so itself, or `is_scrubbed`.
+ * errors  ERR_CREDENTIAL
+ */
+int golden_check_secrets(const struct golden *g, bool is_scrubbed,
+			 struct arena *arena, struct err *err) MUST_USE;
 
 /* Append the text of the file, with a newline at its end. */
 void golden_print(const struct golden *g, struct buf *out);
 
 /*
  * Compare what was accepted with what is new. The rules of both count for
- * both; afterwards `candidate` has all of them, and their `hits` are set.
+ * both; afterwards `candidate` has all of them, and their hits are set.
  * errors  ERR_COMPARE  they are of different routines
  */
 int golden_compare(struct golden *accepted, struct golden *candidate,
 		   struct arena *arena, struct diff *ret, struct err *err)
 	MUST_USE;
+
+/*
+ * Take of the differences that are shown those at or below what the path
+ * selects in either tree, or (takes = false) all others.
+ * errors  ERR_SYNTAX, ERR_UNKNOWN (it selects none of them)
+ */
+int golden_choose(const struct diff *d, const char *path, bool takes,
+		  struct arena *arena, struct err *err) MUST_USE;
+
+/* The accepted report with the differences that are taken, and all rules of the
+   candidate; to be printed. */
+struct golden golden_merge(const struct golden *candidate, const struct diff *d,
+			   struct arena *arena) MUST_USE;
 
 /* "ROUTINE.json", with bytes that no file name should have as %XX. */
 const char *golden_file_name(const char *routine, struct arena *arena) MUST_USE;

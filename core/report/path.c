@@ -233,16 +233,6 @@ size_t path_select(const struct path *p, struct jdoc *report,
 	return select_below(&s, p->part, p->n, report);
 }
 
-static void mark_ignored(UNUSED void *arg, struct jdoc *j)
-{
-	j->ignored = true;
-}
-
-size_t path_mark(const struct path *p, struct jdoc *report)
-{
-	return path_select(p, report, mark_ignored, NULL);
-}
-
 static bool is_plain(struct str s)
 {
 	for (size_t i = 0; i < s.n; i++)

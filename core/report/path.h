@@ -42,8 +42,6 @@ int path_parse(const char *text, struct arena *arena, struct path **ret,
 size_t path_select(const struct path *p, struct jdoc *report,
 		   void (*found)(void *arg, struct jdoc *j), void *arg)
 	MUST_USE;
-/* Set `ignored` on every node that the path selects; their number. */
-size_t path_mark(const struct path *p, struct jdoc *report) MUST_USE;
 
 /*
  * Append ".name" or ["name"] of a member.

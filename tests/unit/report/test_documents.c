@@ -10,7 +10,7 @@
 #include "tests/unit/test.h"
 
 #include "core/report/canon.h"
-#include "core/report/diff.h"
+#include "core/report/diff_print.h"
 #include "core/report/path.h"
 #include "tests/unit/transcript.h"
 
@@ -18,6 +18,7 @@ struct world {
 	struct arena arena;
 	struct str text[2]; /* of the documents */
 	struct jdoc *doc[2];
+	struct rules rules; /* that were applied */
 	struct buf got;
 };
 
@@ -50,13 +51,18 @@ static void run_new(struct world *w, const char *arg)
 	set(w, 1, arg);
 }
 
+static void ignore(UNUSED void *arg, struct jdoc *j)
+{
+	j->ignored = true;
+}
+
 static void mark(struct world *w, const char *path, struct jdoc *doc)
 {
 	struct err err = ERR_INIT;
 	struct path *p;
 
 	if (path_parse(path, &w->arena, &p, &err) == 0) {
-		buf_addf(&w->got, "! %zu\n", path_mark(p, doc));
+		buf_addf(&w->got, "! %zu\n", path_select(p, doc, ignore, NULL));
 		return;
 	}
 	assert_int_equal(err.kind, ERR_SYNTAX);
@@ -95,24 +101,48 @@ static void run_equal(struct world *w, UNUSED const char *arg)
 	buf_adds(&w->got, is ? "! yes\n" : "! no\n");
 }
 
-static void print_diff(struct world *w, enum diff_format format)
+/* rules JSON: applied to both documents; how many values each selects */
+static void run_rules(struct world *w, const char *arg)
+{
+	struct err err = ERR_INIT;
+
+	w->rules = (struct rules){NULL, 0};
+	if (rules_load(&w->rules, parse(w, str_of(arg)), &w->arena, &err) < 0) {
+		add_lines(&w->got, "! ", str_of(err.msg));
+		return;
+	}
+	for (int side = 0; side < 2; side++)
+		rules_apply(&w->rules, w->doc[side], &w->arena);
+	buf_adds(&w->got, "!");
+	for (size_t i = 0; i < w->rules.n; i++)
+		buf_addf(&w->got, " %zu", w->rules.item[i].hits);
+	buf_addc(&w->got, '\n');
+}
+
+static void print_diff(struct world *w, const char *format)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct diff d;
 
-	diff_reports(w->doc[0], w->doc[1], &w->arena, &d);
-	diff_print(&d, format, &out);
+	diff_reports(w->doc[0], w->doc[1], &w->rules, &w->arena, &d);
+	diff_print(&d, diff_format_find(format), &out);
 	add_lines(&w->got, "! ", buf_str(&out));
 }
 
 static void run_text(struct world *w, UNUSED const char *arg)
 {
-	print_diff(w, DIFF_TEXT);
+	print_diff(w, "text");
 }
 
 static void run_json(struct world *w, UNUSED const char *arg)
 {
-	print_diff(w, DIFF_JSON);
+	print_diff(w, "json");
+}
+
+/* print FORMAT */
+static void run_print(struct world *w, const char *arg)
+{
+	print_diff(w, arg);
 }
 
 /* paths: those of the differences, and how much of the old document each
@@ -121,10 +151,13 @@ static void run_paths(struct world *w, UNUSED const char *arg)
 {
 	struct diff d;
 
-	diff_reports(w->doc[0], w->doc[1], &w->arena, &d);
+	diff_reports(w->doc[0], w->doc[1], &w->rules, &w->arena, &d);
 	for (size_t i = 0; i < d.n; i++) {
-		add_lines(&w->got, "! ", str_of(d.entry[i].path));
-		run_select(w, d.entry[i].path);
+		AUTO(buf_release) struct buf path = BUF_INIT(BUF_UNBOUNDED);
+
+		diff_path(d.shown[i], &path);
+		add_lines(&w->got, "! ", buf_str(&path));
+		run_select(w, buf_cstr(&path));
 	}
 }
 
@@ -132,6 +165,7 @@ static const struct transcript_command commands[] = {
 	{"old", run_old},	{"new", run_new},     {"select", run_select},
 	{"ignore", run_ignore}, {"canon", run_canon}, {"equal", run_equal},
 	{"text", run_text},	{"json", run_json},   {"paths", run_paths},
+	{"rules", run_rules},	{"print", run_print},
 };
 
 static void play(const char *file, const char *name, const char *text)
@@ -172,8 +206,8 @@ static struct diff diff_of(struct world *w, const char *old, const char *new)
 	add_decoded(&a, old);
 	add_decoded(&b, new);
 	diff_reports(parse(w, arena_str(&w->arena, buf_str(&a))),
-		     parse(w, arena_str(&w->arena, buf_str(&b))), &w->arena,
-		     &d);
+		     parse(w, arena_str(&w->arena, buf_str(&b))), NULL,
+		     &w->arena, &d);
 	return d;
 }
 
@@ -184,9 +218,8 @@ TEST(diff, more_than_is_kept, is_counted)
 	struct diff d;
 
 	d = diff_of(&w, "[0%{1007:,1%}]", "[0%{1007:,2%}]");
-	assert_int_equal(d.n, DIFF_ENTRIES_MAX);
-	assert_int_equal(d.dropped, 7);
-	diff_print(&d, DIFF_TEXT, &out);
+	assert_int_equal(d.n, DIFF_SHOWN_MAX + 7);
+	diff_print(&d, diff_format_find("text"), &out);
 	assert_non_null(strstr(buf_cstr(&out),
 			       "\n1007 differences: 1000 value; 7 more not "
 			       "shown\n"));
@@ -201,13 +234,13 @@ TEST(diff, long_values, are_cut_around_the_difference)
 	struct diff d;
 
 	d = diff_of(&w, "\"%{5000:é%}old\"", "\"%{5000:é%}new\"");
-	diff_print(&d, DIFF_TEXT, &out);
+	diff_print(&d, diff_format_find("text"), &out);
 	assert_true(out.n < 300);
 	assert_non_null(strstr(buf_cstr(&out), "éold\"\n"));
 	assert_non_null(strstr(buf_cstr(&out), "  + …é"));
 	assert_true(str_is_utf8(buf_str(&out)));
 	buf_clear(&out);
-	diff_print(&d, DIFF_JSON, &out);
+	diff_print(&d, diff_format_find("json"), &out);
 	assert_true(out.n < 3 * DIFF_VALUE_BYTES);
 	assert_non_null(strstr(buf_cstr(&out), "\"old_bytes\":10005,"));
 	assert_true(str_is_utf8(buf_str(&out)));
@@ -224,7 +257,7 @@ TEST(lines, nothing_in_common, is_bounded)
 	d = diff_of(&w, "{\"a\":\"%{5000:old %#\\n%}\"}",
 		    "{\"a\":\"%{5000:new %#\\n%}\","
 		    "\"b\":\"%{5000:new %#\\n%}\"}");
-	diff_print(&d, DIFF_TEXT, &out);
+	diff_print(&d, diff_format_find("text"), &out);
 	assert_non_null(strstr(buf_cstr(&out), "… 9900 more lines\n"));
 	for (const char *p = buf_cstr(&out); (p = strstr(p, "\n  - ")); p++)
 		n++;

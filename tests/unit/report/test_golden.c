@@ -22,9 +22,11 @@ static struct golden make(const char *report, const char *rule)
 {
 	struct err err = ERR_INIT;
 	struct golden g = {0};
-	struct strlist ignore = {&rule, rule ? 1 : 0};
+	const struct strlist ignore = {&rule, rule ? 1 : 0};
+	struct rules rules = {NULL, 0};
 
-	if (golden_make(str_of(report), ignore, false, &arena, &g, &err) < 0)
+	if (rules_ignore(&rules, &ignore, &arena, &err) < 0 ||
+	    golden_make(str_of(report), &rules, &arena, &g, &err) < 0)
 		fail_msg("%s", err.msg);
 	return g;
 }
@@ -162,27 +164,28 @@ TEST(golden, rules_of_both, are_joined)
 
 	assert_int_equal(golden_compare(&old, &b, &arena, &d, &err), 0);
 	assert_int_equal(d.n, 0);
-	assert_int_equal(b.n_rules, 2);
-	assert_string_equal(b.rule[0].text, "data.load");
-	assert_string_equal(b.rule[1].text, "output");
+	assert_int_equal(b.rules.n, 2);
+	assert_string_equal(b.rules.item[0].path, "data.load");
+	assert_string_equal(b.rules.item[1].path, "output");
 	assert_non_null(strstr(text_of(&b), "\"output\": \"(ignored)\""));
 }
 
 TEST(golden, rule_without_match, has_no_hits)
 {
 	static const char *const names[] = {"data.nothing", "data.load"};
-	struct strlist rules = {(const char **)(uintptr_t)names, 2};
+	const struct strlist ignore = {(const char **)(uintptr_t)names, 2};
+	struct rules rules = {NULL, 0};
 	struct golden a = make(REPORT("1"), NULL), b = {0};
 	struct golden old = load(text_of(&a));
 	struct err err = ERR_INIT;
 	struct diff d;
 
+	assert_int_equal(rules_ignore(&rules, &ignore, &arena, &err), 0);
 	assert_int_equal(
-		golden_make(STR(REPORT("1")), rules, false, &arena, &b, &err),
-		0);
+		golden_make(STR(REPORT("1")), &rules, &arena, &b, &err), 0);
 	assert_int_equal(golden_compare(&old, &b, &arena, &d, &err), 0);
-	assert_int_equal(b.rule[0].hits, 0);
-	assert_int_equal(b.rule[1].hits, 2);
+	assert_int_equal(b.rules.item[0].hits, 0);
+	assert_int_equal(b.rules.item[1].hits, 2);
 }
 
 TEST(golden, other_routine, cannot_be_compared)
@@ -201,10 +204,15 @@ TEST(golden, other_routine, cannot_be_compared)
 static int try_make(const char *report, const char *rule, bool secrets,
 		    struct err *err)
 {
-	struct strlist ignore = {&rule, rule ? 1 : 0};
+	const struct strlist ignore = {&rule, rule ? 1 : 0};
+	struct rules rules = {NULL, 0};
 	struct golden g;
 
-	return golden_make(str_of(report), ignore, secrets, &arena, &g, err);
+	if (rules_ignore(&rules, &ignore, &arena, err) < 0)
+		return -1;
+	return golden_make(str_of(report), &rules, &arena, &g, err) < 0
+		       ? -1
+		       : golden_check_secrets(&g, secrets, &arena, err);
 }
 
 TEST(golden, scrubbed_secret, is_refused)

@@ -1,0 +1,59 @@
+/*
+ * Differences in six forms.
+ *
+ *	text     for people: values are cut, texts of several lines compared by
+ *		 line; nothing for no difference
+ *	unified  whole values, each in the form of `diff -u`
+ *	json {"same":…,"entries":[{path,kind,old,new,step,class}…],"dropped":…}
+ *	patch    RFC 6902, a `test` before all that goes; whole, with what the
+ *		 other forms leave out because it is said once
+ *	md       Markdown
+ *	html     one page, as core/report/page.h makes it
+ */
+#ifndef CORE_REPORT_DIFF_PRINT_H
+#define CORE_REPORT_DIFF_PRINT_H
+
+#include "core/report/diff.h"
+#include "core/report/diff_lines.h"
+
+/* Differences that are shown; the rest is counted. */
+#define DIFF_SHOWN_MAX 1000
+/* On a page more than these are folded. */
+#define DIFF_OPEN_MAX 20
+/* Bytes of one value in the JSON form; longer ones are cut and say so. */
+#define DIFF_VALUE_BYTES 4096
+
+struct diff_shown;
+
+/* A form; JSON is printed at once, the others one difference after another. */
+struct diff_format {
+	const char *name;
+	void (*json)(const struct diff *d, struct buf *out); /* NULL: none */
+	struct line_style style;
+	size_t max; /* differences that are shown */
+	void (*one)(const struct diff_shown *s, struct buf *out);
+	/* in place of differences, which are counted at the end; NULL: they
+	   are not */
+	const char *same;
+};
+
+/* NULL: no form of that name. */
+const struct diff_format *diff_format_find(const char *name) MUST_USE;
+
+/* Append all, as a document of its own. */
+void diff_print(const struct diff *d, const struct diff_format *f,
+		struct buf *out);
+/* Append it for a place in another document. */
+void diff_print_part(const struct diff *d, const struct diff_format *f,
+		     struct buf *out);
+/* Append one difference as text. */
+void diff_print_edit(const struct edit *e, struct buf *out);
+
+/* For core/report/diff_print.c alone: forms that are JSON. */
+void diff_print_json(const struct diff *d, struct buf *out);
+void diff_print_patch(const struct diff *d, struct buf *out);
+
+extern const char *const diff_kinds[];
+extern const char *const diff_classes[];
+
+#endif
