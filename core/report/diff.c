@@ -7,6 +7,7 @@
 #include "core/report/align.h"
 #include "core/report/canon.h"
 #include "core/report/number.h"
+#include "core/report/once.h"
 #include "core/report/path.h"
 
 /* Ignored elements belong together, not to others at their place. */
@@ -566,6 +567,8 @@ static bool compare_pair(struct comparison *c, struct edit *e)
 	} else if (!canon_equal(old, new) && !is_near(c, old, new)) {
 		e->kind = DIFF_CHANGED;
 	}
+	if (is_step(e))
+		once(e, c->arena);
 	return e->first || e->kind == DIFF_CHANGED;
 }
 

@@ -271,6 +271,15 @@ int golden_choose(const struct diff *d, const char *path, bool takes,
 			   path);
 }
 
+struct golden golden_merge(const struct golden *candidate, const struct diff *d,
+			   struct arena *arena)
+{
+	struct golden merged = *candidate;
+
+	merged.report = diff_merge(d, arena);
+	return merged;
+}
+
 const char *golden_file_name(const char *routine, struct arena *arena)
 {
 	AUTO(buf_release) struct buf name = BUF_INIT(BUF_UNBOUNDED);
