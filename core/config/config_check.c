@@ -3,10 +3,13 @@
 #include <string.h>
 
 #include "core/base/limits.h"
+#include "core/base/place.h"
+#include "core/config/golden_rules.h"
 #include "core/config/keys.h"
+#include "core/config/paths.h"
+#include "core/config/references.h"
 #include "core/config/server_url.h"
 #include "core/mcp/wire/mcp.h"
-#include "core/report/path.h"
 #include "core/secret/secret.h"
 #include "core/toml/toml.h"
 #include "gate/gate.h"
@@ -30,32 +33,48 @@ static void check_commands(struct config_file *file, struct config_part *p)
 	}
 }
 
-static void check_rules(struct config_file *file,
-			const struct golden_rules *rules)
+/* Each is granted, whatever the program makes of it. */
+static void check_keys_named(struct config_file *file,
+			     const struct config_part *p)
 {
-	const struct toml_value *list = rules->written;
+	uint32_t line = p->step	    ? p->step->line
+			: p->server ? p->server->line
+				    : 0;
+	uint32_t col = p->step	   ? p->step->col
+		       : p->server ? p->server->col
+				   : 0;
 
-	for (size_t i = 0; i < rules->ignore.n; i++) {
-		/* items that are not strings have an error, and no rule */
-		const struct toml_value *at = list->array.n == rules->ignore.n
-						      ? &list->array.item[i]
-						      : list;
-		struct err err = ERR_INIT;
-		struct path *path;
+	for (size_t i = 0; p->command && i < p->args->n; i++) {
+		const char *arg = p->args->item[i];
+		const char *row = path_keys_of(arg, &file->arena);
 
-		if (path_parse(rules->ignore.item[i], &file->arena, &path,
-			       &err) < 0)
-			findings_addf(&file->findings, false, at->line, at->col,
-				      "\"ignore\" of [golden]: %s", err.msg);
+		if (row && !place_around(&p->sandbox->read, arg) &&
+		    !place_around(&p->sandbox->write, arg))
+			findings_addf(&file->findings, true, line, col,
+				      "%s can be read, because an argument "
+				      "names it; %s holds keys, tokens or "
+				      "sessions: take it out of `args`, or "
+				      "name it in `sandbox.read` if it is "
+				      "meant",
+				      arg, row);
 	}
+}
+
+static void check_rules(struct config_file *file, const struct golden_rules *g)
+{
+	struct rules rules = {NULL, 0};
+
+	golden_rules_load(g, &rules, &file->arena, &file->findings);
 }
 
 void config_check(struct config_file *file)
 {
 	const struct config *c = &file->config;
 
-	for (struct config_part p = {0}; config_next(c, &p);)
+	for (struct config_part p = {0}; config_next(c, &p);) {
+		check_keys_named(file, &p);
 		check_commands(file, &p);
+	}
 	check_rules(file, &c->golden);
 	for (size_t i = 0; i < c->n_routines; i++)
 		check_rules(file, &c->routines[i].golden);
@@ -202,6 +221,26 @@ static void check_rules_used(struct config_file *file,
 	}
 }
 
+/* -p of an undeclared one that no step uses is warned of in the run. */
+static void check_params_used(struct config_file *file, const struct routine *r)
+{
+	const struct strlist used = references_inputs(r, &file->arena);
+
+	if (!r->params || list_has(&used, REFERENCES_ALL))
+		return;
+	for (size_t i = 0; i < r->params->table.n; i++) {
+		const struct toml_member *m = &r->params->table.member[i];
+
+		if (!list_has(&used, m->key))
+			findings_addf(
+				&file->findings, true, m->line, m->col,
+				"no step of routine \"%s\" uses the "
+				"parameter \"%s\": write \"$input.%s\" in "
+				"`params` or `args` of a step",
+				r->name, m->key, m->key);
+	}
+}
+
 void config_check_all(struct config_file *file)
 {
 	const struct config *c = &file->config;
@@ -226,5 +265,7 @@ void config_check_all(struct config_file *file)
 		if (p.step)
 			check_step(file, p.step);
 	}
+	for (size_t i = 0; i < c->n_routines; i++)
+		check_params_used(file, &c->routines[i]);
 	findings_sort(&file->findings);
 }

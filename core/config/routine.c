@@ -462,10 +462,13 @@ static void read_words(const struct reading *r)
 
 static void read_rules(const struct reading *r)
 {
-	struct golden_rules *rules = r->object;
+	const struct toml_value **field = r->field;
+	struct strlist paths;
 
-	read_list(r, r->v, &rules->ignore);
-	rules->written = r->v;
+	if (r->k->type != KEY_RULES_OR_BOOL || r->v->type != TOML_BOOLEAN)
+		read_list(r, r->v, &paths);
+	if (r->v->type == TOML_ARRAY || r->v->type == TOML_BOOLEAN)
+		*field = r->v;
 }
 
 /* Only the program is expanded; arguments stay as written. */

@@ -163,9 +163,8 @@ struct step {
 
 /* Rules of [golden] of a routine or of the file. */
 struct golden_rules {
-	struct strlist ignore; /* JSON paths */
-	const struct toml_value
-		*written; /* the list as written; NULL without */
+	/* as written; NULL without */
+	const struct toml_value *ignore, *match, *arrays, *tolerance, *embedded;
 };
 
 struct routine {

@@ -151,7 +151,4 @@ uint64_t ledger_lines_passed(const struct ledger_lines *w) MUST_USE;
    see it at once, and ledger_sync() keeps it. */
 int ledger_append(struct ledger *l, struct buf *line, struct err *err) MUST_USE;
 
-#include "core/report/ledger_lock.h"
-#include "core/report/ledger_runs.h"
-
 #endif

@@ -174,9 +174,9 @@ TEST_IN(fixture, load, modulex_spelling, runs_unchanged)
 	assert_non_null(toml_get(s->params, "a"));
 	assert_string_equal(
 		findings(f),
-		"note 1:2 [identity] is a table of modulex; it is "
-		"ignored\nnote 3:2 [board] is a table of modulex; it "
-		"is ignored\n");
+		"note 1:2 [identity] is a table of modulex; only steps of "
+		"its types read it\nnote 3:2 [board] is a table of modulex; "
+		"only steps of its types read it\n");
 }
 
 TEST_IN(fixture, numbers, with_units, are_within_bounds)
@@ -306,8 +306,8 @@ TEST_IN(fixture, golden, ignore, is_read_in_both_places)
 
 	load(f, "[golden]\nignore = [\"$.a\"]\n[routines.r]\nsteps = []\n"
 		"[routines.r.golden]\nignore = [\"$.b\", \"$.c\"]\n");
-	assert_int_equal(f->config.golden.ignore.n, 1);
-	assert_int_equal(f->config.routines[0].golden.ignore.n, 2);
+	assert_int_equal(f->config.golden.ignore->array.n, 1);
+	assert_int_equal(f->config.routines[0].golden.ignore->array.n, 2);
 }
 
 TEST_IN(fixture, findings, all_of_them, are_in_order_of_place)
