@@ -13,7 +13,9 @@
 #include "core/cli/put.h"
 #include "core/config/nest.h"
 #include "core/config/paths.h"
+#include "core/run/changes.h"
 #include "core/run/events.h"
+#include "core/run/previous.h"
 #include "core/run/run.h"
 
 #define RUN_OPTIONS                                                         \
@@ -42,6 +44,8 @@ const struct option options_run[] = {
 	{"from", 0, "STEP",
 	 "run from there; take what is before from the last run"},
 	{"resume", 0, "N", "run what was not ok in run N (or last), or is new"},
+	{"changes", 0, NULL,
+	 "add what changed since the last whole run that was ok"},
 	EVENT_OPTION,
 	{0},
 };
@@ -173,6 +177,74 @@ static int print_result(const struct run_result *result,
 	return result->exit_status;
 }
 
+/* ---- what changed ---- */
+
+struct earlier {
+	struct report report;
+	struct diff diff;
+	struct report_changes changes;
+};
+
+/*
+ * The last whole run that was ok, looked up before the next one is it; NULL:
+ * there is none. A page has what changed without being asked.
+ */
+static int find_earlier(const struct args *args, const struct run_options *o,
+			const char *form, struct arena *arena,
+			struct earlier **ret, struct err *err)
+{
+	bool is_asked = args_has(args, "changes");
+	bool is_whole =
+		!o->only_step && !o->only.n && !o->skip.n && !o->dry_run;
+	AUTO(ledger_freep) struct ledger *l = NULL;
+	const struct ledger_routine which = {
+		.name = o->routine->name,
+		.file = o->file->config.path,
+		.whole = true,
+	};
+	const struct report *old = NULL;
+	struct err why = ERR_INIT;
+
+	*ret = NULL;
+	if (!is_asked && (strcmp(form, "html") != 0 || !is_whole))
+		return 0;
+	if (!is_whole)
+		return err_set(err, ERR_USAGE,
+			       "--changes compares whole runs: leave out "
+			       "the step, --only, --skip and --dry-run");
+	if (ledger_open_read(NULL, &l, &why) == 0) {
+		old = previous_find(l, &which, true, UINT64_MAX, arena);
+		err_set(&why, ERR_UNKNOWN,
+			"no run of %s of %s that was ok is kept as it was",
+			which.name, which.file);
+	}
+	if (!old && is_asked)
+		log_note("--changes: nothing to compare with: %s", why.msg);
+	if (!old)
+		return 0;
+	*ret = ARENA_NEW(arena, struct earlier);
+	(*ret)->changes.since = old->generation;
+	(*ret)->report = *old;
+	return 0;
+}
+
+static void add_changes(struct earlier *e, const struct run_options *o,
+			struct report *now, struct arena *arena)
+{
+	struct err err = ERR_INIT;
+
+	if (!e)
+		return;
+	if (changes_diff(&e->report, now, &o->file->config, o->routine, arena,
+			 &e->diff, &err) < 0) {
+		log_warning("run %llu cannot be compared: %s",
+			    (unsigned long long)e->changes.since, err.msg);
+		return;
+	}
+	e->changes.diff = &e->diff;
+	now->changes = &e->changes;
+}
+
 /* ---- the command ---- */
 /* Read the options that say which steps run, and how. */
 static int read_options(const struct args *args, const struct config_file *file,
@@ -218,6 +290,7 @@ static int run_opened(const struct args *args, const struct config_file *file,
 	AUTO(events_freep) struct events *events = NULL;
 	const char *to = args_get(args, "events");
 	struct progress progress;
+	struct earlier *earlier;
 	struct run_result result;
 	struct run_options o;
 	int status;
@@ -225,7 +298,8 @@ static int run_opened(const struct args *args, const struct config_file *file,
 	if (read_options(args, file, print, arena, &o, err) < 0 ||
 	    path_check_links_of(print->output.path, &print->output.folder,
 				&file->config, err) < 0 ||
-	    (to && events_open(to, &file->config, &events, err) < 0))
+	    (to && events_open(to, &file->config, &events, err) < 0) ||
+	    find_earlier(args, &o, print->form, arena, &earlier, err) < 0)
 		return -1;
 	o.events = events;
 	progress_init(&progress, &o.observer);
@@ -233,6 +307,8 @@ static int run_opened(const struct args *args, const struct config_file *file,
 	progress_end(&progress);
 	if (status < 0)
 		return -1;
+	if (!result.busy_skipped)
+		add_changes(earlier, &o, &result.report, arena);
 	status = print_result(&result, &o, print, arena, err);
 	run_result_release(&result);
 	return status;

@@ -6,11 +6,52 @@
 #include "core/cli/past.h"
 #include "core/cli/put.h"
 #include "core/config/config.h"
+#include "core/run/changes.h"
+#include "core/run/previous.h"
 
 const struct option options_show[] = {
 	REPORT_OPTIONS,
 	{0},
 };
+
+/* Changes of a whole run since the one before it that was ok, where its
+   configuration is still there. */
+struct since {
+	struct config_file file;
+	struct diff diff;
+	struct report_changes changes;
+};
+
+static void since_release(struct since *s)
+{
+	config_release(&s->file);
+}
+
+static void add_changes(struct since *s, const struct ledger_run *run,
+			struct report *r, struct arena *arena)
+{
+	AUTO(ledger_freep) struct ledger *l = NULL;
+	const struct config_options options = {
+		.path = run->file, .lax = true, .quiet = true, .passive = true};
+	const struct ledger_routine which = {
+		.name = run->routine, .file = run->file, .whole = true};
+	const struct routine *routine;
+	const struct report *old;
+
+	if (!run->whole || !*run->file ||
+	    ledger_open_read(NULL, &l, ERR_IGNORED) < 0 ||
+	    config_open(&options, &s->file, ERR_IGNORED) < 0)
+		return;
+	routine = config_routine(&s->file.config, run->routine);
+	old = previous_find(l, &which, true, run->generation, arena);
+	if (!routine || !old ||
+	    changes_diff(old, r, &s->file.config, routine, arena, &s->diff,
+			 ERR_IGNORED) < 0)
+		return;
+	s->changes.since = old->generation;
+	s->changes.diff = &s->diff;
+	r->changes = &s->changes;
+}
 
 static int show(const struct args *args, struct print_options *print,
 		struct arena *arena, struct err *err)
@@ -21,6 +62,7 @@ static int show(const struct args *args, struct print_options *print,
 		.is_run = true,
 		.routine = args->n_positional > 1 ? args->positional[1] : NULL,
 	};
+	AUTO(since_release) struct since since = {.diff.n = 0};
 	const struct ledger_run *run;
 	struct report report;
 
@@ -35,6 +77,8 @@ static int show(const struct args *args, struct print_options *print,
 		return put(buf_str(&text), PUT_JSON, err);
 	if (report_load(buf_str(&text), arena, &report, err) < 0)
 		return -1;
+	if (!strcmp(print->form, "html"))
+		add_changes(&since, run, &report, arena);
 	if (print_report(&report, print, err) < 0)
 		return -1;
 	return 0;

@@ -84,6 +84,14 @@ struct report_step {
 	bool not_begun;		/* cancelled before its turn; it did not run */
 };
 
+struct diff;
+
+/* What an earlier run gave otherwise. */
+struct report_changes {
+	uint64_t since; /* generation of that run */
+	const struct diff *diff;
+};
+
 struct report {
 	uint64_t generation; /* 0 for dry runs */
 	const char *routine;
@@ -92,6 +100,7 @@ struct report {
 	struct report_step *steps; /* file order */
 	size_t n_steps;
 	struct str run; /* JSON object of what varies; n = 0 when absent */
+	const struct report_changes *changes; /* NULL: not asked for */
 };
 
 /* State that goes with a reason; STATE_OK for REASON_NONE. */
