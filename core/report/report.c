@@ -167,7 +167,7 @@ static void add_word(struct buf *out, struct str value)
 	buf_add_str(out, buf_str(&text));
 }
 
-static void add_size(struct buf *out, uint64_t bytes)
+void report_add_size(struct buf *out, uint64_t bytes)
 {
 	static const char *const unit[] = {"B", "KiB", "MiB", "GiB"};
 	size_t u = 0;
@@ -177,6 +177,22 @@ static void add_size(struct buf *out, uint64_t bytes)
 		u++;
 	}
 	buf_addf(out, ", %llu %s", (unsigned long long)bytes, unit[u]);
+}
+
+void report_add_duration(struct buf *out, uint64_t us)
+{
+	uint64_t s = us / 1000000;
+
+	if (us < 100000)
+		buf_addf(out, "%llu ms", (unsigned long long)us / 1000);
+	else if (s < 60)
+		buf_addf(out, "%.1f s", (double)us / 1e6);
+	else if (s < 3600)
+		buf_addf(out, "%llu min %llu s", (unsigned long long)s / 60,
+			 (unsigned long long)s % 60);
+	else
+		buf_addf(out, "%llu h %llu min", (unsigned long long)s / 3600,
+			 (unsigned long long)s / 60 % 60);
 }
 
 /* Bytes that so many characters of Base64 decode to. */
@@ -224,9 +240,9 @@ static void add_block_line(struct buf *out, struct str block, struct str type)
 		    scan_type(value) != SCAN_STRING)
 			continue;
 		if (block_members[i].how != WORD) {
-			add_size(out, block_members[i].how == BASE64
-					      ? base64_bytes(value)
-					      : value.n - 2);
+			report_add_size(out, block_members[i].how == BASE64
+						     ? base64_bytes(value)
+						     : value.n - 2);
 			continue;
 		}
 		buf_adds(out, block_members[i].before);

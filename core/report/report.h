@@ -142,6 +142,11 @@ void report_mcp_output(struct buf *out, struct str content);
  */
 bool report_answer_is_empty(struct str content, struct str structured) MUST_USE;
 
+/* Append ", 12 KiB". */
+void report_add_size(struct buf *out, uint64_t bytes);
+/* Append "80 ms", "6.0 s", "2 min 5 s", "1 h 12 min"; us in microseconds. */
+void report_add_duration(struct buf *out, uint64_t us);
+
 bool report_step_has_data(const struct report_step *s) MUST_USE;
 /*
  * Write the data of a step that has some; of an mcp-client step schema,

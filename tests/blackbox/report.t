@@ -134,7 +134,7 @@ out_like "--md marks an error" '^\*\*ERROR:\*\* '
 run_matins run -c m.toml morning --html
 out_like "--html prints a whole page" '^<!DOCTYPE html>$'
 out_unlike "--html prints no script" '<script'
-out_like "--html marks the failed step" 'ERROR: '
+out_like "--html marks the failed step" '^<article class="bad">$'
 for form in "" --md --html --json; do
 	# shellcheck disable=SC2086
 	run_matins run -c m.toml morning $form
@@ -179,7 +179,7 @@ run_matins show last forged --html
 for tag in '<h1>' '<footer ' '</body>'; do
 	is "HTML: one $tag" "$(grep -o -- "$tag" "$out" | wc -l)" 1
 done
-is "HTML: a section for each step" "$(grep -c '^<h2>' "$out")" 3
+is "HTML: a section for each step" "$(grep -c '^<details class="step"' "$out")" 3
 out_unlike "HTML: no script, no link to one" '<script|href="javascript'
 run_matins run -c forged.toml forged --only bytes
 out_like "bytes that are not UTF-8 look as in the kept report" $'^  a\xef\xbf\xbdb$'
@@ -268,7 +268,7 @@ out_like "text names stderr" '^  stderr: <the> cause$'
 run_matins run -c words.toml w --md
 out_like "Markdown names stderr" '^  ```stderr$'
 run_matins run -c words.toml w --html
-out_like "HTML names stderr" '^<p class="advice">stderr:</p>$'
+out_like "HTML names stderr" '^<p>stderr:</p>$'
 out_like "HTML escapes it" '^&lt;the&gt; cause</pre>$'
 
 done_testing
