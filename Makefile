@@ -19,6 +19,9 @@ AR  ?= ar
 O := build/$(VARIANT)
 VERSION := 0.1.0
 
+# Part of the program: a start maps no more.
+CMARK := -l:libcmark-gfm-extensions.a -l:libcmark-gfm.a
+
 WARN := -Wall -Wextra $(WERROR)
 CWARN := $(WARN) -Wstrict-prototypes -Wmissing-prototypes -Wshadow \
 	 -Wwrite-strings -Wpointer-arith -Wvla -Wformat=2 -Wundef
@@ -30,7 +33,7 @@ OPT := -O2 $(HARDEN) -ffunction-sections -fdata-sections
 # Not g++: it adds libm, which nothing that is left calls, to every start.
 LINK := $(CC)
 LINK_FLAGS := -Wl,--gc-sections
-LINK_LIBS := -Wl,-Bstatic -lstdc++ -Wl,-Bdynamic
+LINK_LIBS := -Wl,-Bstatic -lstdc++ $(CMARK) -Wl,-Bdynamic
 else ifeq ($(VARIANT),debug)
 OPT := -O0 -fno-omit-frame-pointer -fPIE
 else ifeq ($(VARIANT),asan)
@@ -67,7 +70,7 @@ ALL_CFLAGS   := -std=gnu17 $(OPT) $(COMMON) $(CWARN) $(CFLAGS)
 ALL_CXXFLAGS := -std=c++17 $(OPT) $(COMMON) $(WARN) $(CXXFLAGS)
 LDFLAGS_ALL  := -pie -Wl,-z,relro,-z,now -Wl,--as-needed \
 	-static-libstdc++ -static-libgcc $(SAN) $(LDFLAGS)
-LIBS := -lm
+LIBS := -lm $(CMARK)
 LINK ?= $(CXX)
 LINK_LIBS ?= $(LIBS)
 
@@ -89,7 +92,8 @@ C_FILES := $(wildcard core/*.[ch] core/*/*.[ch] core/*/*/*.[ch] gate/*.[ch] gate
 
 DEPS := gcc g++ make pkg-config libseccomp-dev libtomlplusplus-dev \
 	libgit2-dev libpcre2-dev libcurl4-openssl-dev libcjson-dev \
-	libssl-dev libkeyutils-dev libsystemd-dev
+	libssl-dev libkeyutils-dev libsystemd-dev \
+	libcmark-gfm-dev libcmark-gfm-extensions-dev
 BIN := $(if $(filter release,$(VARIANT)),build/matins,$(O)/matins)
 
 # One short line for each file; V=1 shows the commands.

@@ -1,18 +1,15 @@
 /*
- * Markdown of others as HTML that may stand inside of a page.
+ * Markdown of others as HTML that may stand inside of a page: CommonMark and
+ * the tables of GFM, parsed by cmark.
  *
- * An own renderer of some 500 lines instead of a library: it is compiled into
- * every report alike, has no extension to switch off, and the text of a server
- * is parsed by code that holds no pointers into it beyond slices. Every byte
- * of the text goes through escape_html(); tags and attributes are literals of
- * this file, but for links, which lead to http:, https: and mailto: only.
- * HTML in the text is text; an image of elsewhere is its name, never loaded.
- * Headings become h4 to h6: those of the report are h1 and h2.
+ * The tree is written out here and not by the library, which leaves pictures
+ * in: tags are literals of this code, every byte of the text goes through
+ * escape_html(), and links lead to http:, https: and mailto: only. HTML in the
+ * text is text; an image of elsewhere is its name, never loaded. Headings
+ * become h4 to h6: those of the report are h1 to h3.
  *
- * Understood are headings, paragraphs (with their line breaks), lists, quotes,
- * code, rules, tables, emphasis, code spans, links and backslashes, after
- * CommonMark 0.31 and the tables of GFM; neither reference definitions nor
- * headings that are underlined. Time is linear in the text, nesting is bounded.
+ * Where the packaged library takes time that is quadratic, in wide tables, many
+ * brackets and deep nesting, the text counts as no Markdown.
  */
 #ifndef CORE_REPORT_MARKDOWN_H
 #define CORE_REPORT_MARKDOWN_H
@@ -24,14 +21,15 @@
 #include "core/base/str.h"
 
 /* Longer texts stay as they are. */
-#define MARKDOWN_BYTES (256 * 1024)
+#define MARKDOWN_BYTES (128 * 1024)
 
 /*
- * Guess whether a text is Markdown: a fence, a table or a link is enough, of
- * headings, lists and bold words two kinds are needed. A listing or a log
- * should stay as it is.
+ * Append the HTML of a text that is likely Markdown: a fence, a table or a link
+ * of the web is enough, of headings, lists and bold words two kinds are needed.
+ * A listing or a log should stay as it is.
+ *
+ * returns  false: no Markdown, or too much of it; nothing is appended
  */
-bool markdown_is_likely(struct str text) MUST_USE;
-void markdown_html(struct str text, struct buf *out);
+bool markdown_html(struct str text, struct buf *out) MUST_USE;
 
 #endif

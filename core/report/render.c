@@ -79,11 +79,12 @@ static void print_html_body(struct buf *out, const struct form *f,
 			    struct str text, const struct render_options *o)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf body = BUF_INIT(BUF_UNBOUNDED);
 	struct str value;
 	bool is_json = shape_read(text, &arena, &value);
 
 	(void)o;
-	if (!is_json && !markdown_is_likely(text)) {
+	if (!is_json && !markdown_html(text, &body)) {
 		add_part(out, &f->output, text);
 		return;
 	}
@@ -91,7 +92,7 @@ static void print_html_body(struct buf *out, const struct form *f,
 	if (is_json)
 		shape_html(value, out);
 	else
-		markdown_html(text, out);
+		buf_add_str(out, buf_str(&body));
 	buf_adds(out, "</div>\n");
 }
 
