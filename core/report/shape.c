@@ -386,12 +386,13 @@ static void html_table(const struct table *t, struct str value, struct buf *out)
 {
 	struct str cell[COLUMNS_MAX];
 
-	buf_adds(out, "<div class=\"wide\"><table>\n<tr>");
+	buf_adds(out, "<div class=\"wide\"><table>\n<thead><tr>");
 	for (size_t i = 0; i < t->n; i++)
 		html_text(t->key[i],
-			  t->is_number[i] ? "<th class=\"n\">" : "<th>",
+			  t->is_number[i] ? "<th scope=\"col\" class=\"n\">"
+					  : "<th scope=\"col\">",
 			  "</th>", out);
-	buf_adds(out, "</tr>\n");
+	buf_adds(out, "</tr></thead>\n<tbody>\n");
 	for (struct scan_iter it = scan_over(value); scan_next(&it);) {
 		read_cells(t, it.value, cell);
 		buf_adds(out, "<tr>");
@@ -402,14 +403,15 @@ static void html_table(const struct table *t, struct str value, struct buf *out)
 				  "</td>", out);
 		buf_adds(out, "</tr>\n");
 	}
-	buf_adds(out, "</table></div>");
+	buf_adds(out, "</tbody></table></div>");
 }
 
 static void html_object(struct str value, size_t depth, struct buf *out)
 {
 	buf_adds(out, "<table class=\"kv\">\n");
 	for (struct scan_iter it = scan_over(value); scan_next(&it);) {
-		html_text(it.key, "<tr><th>", "</th><td dir=\"auto\">", out);
+		html_text(it.key, "<tr><th scope=\"row\">",
+			  "</th><td dir=\"auto\">", out);
 		html_value(it.value, depth + 1, out);
 		buf_adds(out, "</td></tr>\n");
 	}

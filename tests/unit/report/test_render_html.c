@@ -8,13 +8,19 @@ TEST(html, every_kind_of_step, has_each_kind_of_step)
 		"<!DOCTYPE html>\n",
 		"<meta charset=\"utf-8\">",
 		"width=device-width",
-		"prefers-color-scheme:dark",
 		"<title>morning — Sun 22 Nov 2026, 07:00 — 2 ok, 1 failed, 1 "
 		"skipped "
 		"(6.0 s, run 7)</title>",
-		"<h1>morning — Sun 22 Nov",
-		"ERROR: issues: exited with status 3",
-		"<h2>briefing",
+		"prefers-color-scheme: dark",
+		"<h1><span>morning:</span> 1 of 4 failed</h1>",
+		"<p>2 ok, 1 failed, 1 skipped · Sun 22 Nov 2026, 07:00 · 6.0 s "
+		"· run 7</p>",
+		"<a href=\"#s2\">issues</a> <span class=\"state "
+		"bad\">failed</span>",
+		"<p class=\"error\">exited with status 3</p>",
+		"<section class=\"glance\">",
+		"<h3>briefing</h3>",
+		"<div id=\"s1\">",
 		"<pre>\n3 meetings</pre>",
 		"<pre>\nkept</pre>",
 		"(skipped: $TOKEN is not set)",
@@ -90,9 +96,10 @@ TEST(html, media, is_shown_where_it_is_harmless)
 		const char *block, *wanted;
 	} rows[] = {
 		{"\"image\",\"mimeType\":\"image/png\",\"data\":\"AAA=\"",
-		 "<img alt=\"image\" src=\"data:image/png;base64,AAA=\">"},
+		 "<img alt=\"image of s\" src=\"data:image/png;base64,AAA=\">"},
 		{"\"audio\",\"mimeType\":\"audio/wav\",\"data\":\"AAAA\"",
-		 "<audio controls src=\"data:audio/wav;base64,AAAA\"></audio>"},
+		 "<audio controls aria-label=\"sound of s\" "
+		 "src=\"data:audio/wav;base64,AAAA\"></audio>"},
 		{"\"image\",\"mimeType\":\"image/svg+xml\",\"data\":\"AAAA\"",
 		 NULL},
 		{"\"image\",\"mimeType\":\"audio/wav\",\"data\":\"AAAA\"",

@@ -46,9 +46,10 @@ TEST(shape, flat_objects, are_a_table)
 	      " 3  寿司   true\n");
 	check(true, "[{\"n\":1,\"t\":\"<b>\"}]",
 	      "<div class=\"wide\"><table>\n"
-	      "<tr><th class=\"n\">n</th><th>t</th></tr>\n"
+	      "<thead><tr><th scope=\"col\" class=\"n\">n</th>"
+	      "<th scope=\"col\">t</th></tr></thead>\n<tbody>\n"
 	      "<tr><td class=\"n\">1</td><td dir=\"auto\">&lt;b&gt;</td></tr>\n"
-	      "</table></div>\n");
+	      "</tbody></table></div>\n");
 }
 
 TEST(shape, sequence_of_objects, is_a_table)
@@ -75,8 +76,9 @@ TEST(shape, object, is_lines)
 	      "  # two\n"
 	      "none: []\n");
 	check(true, "{\"a&\":[1,\"<\"],\"b\":[1,[2]]}",
-	      "<table class=\"kv\">\n<tr><th>a&amp;</th><td dir=\"auto\">"
-	      "1, &lt;</td></tr>\n<tr><th>b</th><td dir=\"auto\">"
+	      "<table class=\"kv\">\n<tr><th scope=\"row\">a&amp;</th><td "
+	      "dir=\"auto\">"
+	      "1, &lt;</td></tr>\n<tr><th scope=\"row\">b</th><td dir=\"auto\">"
 	      "<ul>\n<li dir=\"auto\">1</li>\n<li dir=\"auto\">2</li>\n"
 	      "</ul></td></tr>\n</table>\n");
 }
