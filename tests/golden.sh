@@ -27,7 +27,8 @@ renderers=(json md html txt data)
 # Keep only what does not depend on the machine; the style of a page, which is
 # that of all pages, is left out.
 plain() {
-	sed -e "s|$T|@T@|g" -e '/^<style>$/,/^<\/style>$/d' "$1"
+	sed -e "s|$T|@T@|g" -e '/^<style>/,/^<\/style>$/d' \
+		-e "s|'sha256-[^']*'|'sha256-…'|" "$1"
 }
 
 # options_of RENDERER: the options that choose it, one a line
