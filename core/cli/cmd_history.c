@@ -82,6 +82,8 @@ static void print_json(const struct ledger_run *run, struct jw *w)
 		jw_kv_cstr(w, "file", run->file);
 		jw_kv_bool(w, "whole", run->whole);
 	}
+	if (*run->slot)
+		jw_kv_cstr(w, "slot", run->slot);
 	jw_kv_cstr(w, "state", run_state_name(run->state));
 	if (is_done)
 		jw_kv_cstr(w, "summary", run->summary);

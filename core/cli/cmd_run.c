@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/limits.h"
 #include "core/base/log.h"
+#include "core/base/state_dir.h"
 #include "core/cli/command.h"
 #include "core/cli/open.h"
 #include "core/cli/live.h"
@@ -13,6 +14,7 @@
 #include "core/cli/put.h"
 #include "core/config/nest.h"
 #include "core/config/paths.h"
+#include "core/report/schedule.h"
 #include "core/run/changes.h"
 #include "core/run/events.h"
 #include "core/run/previous.h"
@@ -44,6 +46,8 @@ const struct option options_run[] = {
 	{"from", 0, "STEP",
 	 "run from there; take what is before from the last run"},
 	{"resume", 0, "N", "run what was not ok in run N (or last), or is new"},
+	{"slot", 0, "TIME",
+	 "run once for this time, or the last of a calendar expression"},
 	{"changes", 0, NULL,
 	 "add what changed since the last whole run that was ok"},
 	EVENT_OPTION,
@@ -110,6 +114,34 @@ static void say_trouble(const struct run_result *result,
 	}
 }
 
+/*
+ * Read --slot.
+ *
+ * slot     where its text is put
+ * returns  1: the schedule of the routine is younger
+ */
+static int read_slot(const struct args *args, struct run_options *o,
+		     char slot[SLOT_BYTES], struct arena *arena,
+		     struct err *err)
+{
+	const char *word = args_get(args, "slot");
+	struct schedule *s;
+	size_t n;
+
+	if (!word)
+		return 0;
+	if (o->from || o->resume || o->only.n || o->skip.n)
+		return err_set(err, ERR_USAGE,
+			       "--slot is for the whole routine: leave out "
+			       "--only, --skip, --from and --resume");
+	schedule_read(state_dir_find(arena), arena, &s, &n);
+	o->slot = slot;
+	return schedule_slot(
+		word, schedule_of(s, n, o->file->config.path, o->routine->name),
+		clock_system()->wall_ns(clock_system()), slot,
+		&o->slot_since_ns, err);
+}
+
 /* Say that nothing was run, and why, which is no failure. */
 static int say_skipped(const struct print_options *print, const char *why,
 		       const char *json)
@@ -165,6 +197,15 @@ static int print_result(const struct run_result *result,
 			struct print_options *print, struct arena *arena,
 			struct err *err)
 {
+	const unsigned long long slot_ran = result->slot_ran;
+
+	if (slot_ran)
+		return say_skipped(
+			print,
+			arena_printf(arena, "slot %s ran already (run %llu)",
+				     o->slot, slot_ran),
+			arena_printf(arena, "{\"slot\":\"%s\",\"ran\":%llu}",
+				     o->slot, slot_ran));
 	if (result->busy_skipped)
 		return say_busy(o, print, arena);
 	if (print_report(&result->report, print, err) < 0) {
@@ -292,6 +333,7 @@ static int run_opened(const struct args *args, const struct config_file *file,
 	struct progress progress;
 	struct earlier *earlier;
 	struct run_result result;
+	char slot[SLOT_BYTES];
 	struct run_options o;
 	int status;
 
@@ -301,13 +343,23 @@ static int run_opened(const struct args *args, const struct config_file *file,
 	    (to && events_open(to, &file->config, &events, err) < 0) ||
 	    find_earlier(args, &o, print->form, arena, &earlier, err) < 0)
 		return -1;
+	status = read_slot(args, &o, slot, arena, err);
+	if (status < 0)
+		return -1;
+	if (status > 0)
+		return say_skipped(
+			print,
+			arena_printf(arena,
+				     "slot %s is older than the schedule of %s",
+				     slot, args->positional[0]),
+			arena_printf(arena, "{\"slot\":\"%s\"}", slot));
 	o.events = events;
 	progress_init(&progress, &o.observer);
 	status = run_routine(&o, &result, err);
 	progress_end(&progress);
 	if (status < 0)
 		return -1;
-	if (!result.busy_skipped)
+	if (!result.busy_skipped && !result.slot_ran)
 		add_changes(earlier, &o, &result.report, arena);
 	status = print_result(&result, &o, print, arena, err);
 	run_result_release(&result);

@@ -18,6 +18,7 @@ struct ledger_routine {
 	const char *name; /* of one step alone "morning/host" */
 	const char *file; /* real path of the configuration */
 	bool whole;	  /* no step was left out by hand; it began */
+	const char *slot; /* time that the run is for, see schedule.h; NULL */
 };
 
 enum ledger_event_kind {

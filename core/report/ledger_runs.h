@@ -17,6 +17,7 @@ struct ledger_run {
 	const char *routine;
 	const char *file; /* "" in lines of earlier versions */
 	bool whole;	  /* false where `file` is "" */
+	const char *slot; /* "" without one */
 	enum run_state state;
 	const char *started;  /* RFC 3339; "" when the line is missing */
 	const char *finished; /* RFC 3339; "" while there is none */

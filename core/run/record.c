@@ -10,6 +10,7 @@
 #include "core/base/log.h"
 #include "core/client/facts.h"
 #include "core/report/ledger_lock.h"
+#include "core/report/ledger_slot.h"
 #include "core/report/render.h"
 #include "core/report/store.h"
 #include "core/run/previous.h"
@@ -39,6 +40,7 @@ static struct ledger_routine which_of(struct record *r)
 		.name = r->result->walk.plan.routine->name,
 		.file = o->file->config.path,
 		.whole = !o->only_step && !o->only.n && !o->skip.n && !o->from,
+		.slot = o->slot,
 	};
 
 	if (o->only_step)
@@ -75,6 +77,54 @@ static int take_lock(struct record *r, struct err *err)
 	return r->result->busy_skipped ? 0 : -1;
 }
 
+static int lock_slots(struct record *r, bool wait, int *ret, struct err *err)
+{
+	const struct ledger_routine slots = {
+		.name = arena_printf(&r->result->arena, "%s/slot",
+				     r->which.name),
+		.file = r->which.file,
+	};
+
+	return ledger_lock_routine(r->ledger, &slots, wait, ret, err);
+}
+
+/* Look whether the slot was run, while no other process looks. A starter that
+   waits for the routine, with on_busy, lets later ones wait here. */
+static int take_slot(struct record *r, int *ret_lock, struct err *err)
+{
+	if (!r->which.slot)
+		return 0;
+	if (lock_slots(r, true, ret_lock, err) < 0 ||
+	    ledger_find_slot(r->ledger, &r->which, r->o->slot_since_ns,
+			     &r->result->slot_ran, err) < 0)
+		return -1;
+	r->result->busy_skipped = r->result->slot_ran;
+	return 0;
+}
+
+/* Keep that the slot is taken; hold the lock. */
+static int keep_slot(struct record *r, enum ledger_event_kind kind,
+		     int64_t wall_ns, struct err *err)
+{
+	if (!r->which.slot)
+		return 0;
+	return ledger_keep_slot(r->ledger, &r->which,
+				r->result->report.generation, kind, wall_ns,
+				err);
+}
+
+/* Keep that it was run. Where another process looks, which may itself wait for
+   the end of this routine, or where that fails, the ledger still tells. */
+static void end_slot(struct record *r)
+{
+	AUTO(fd_closep) int lock = -1;
+
+	if (r->which.slot && lock_slots(r, false, &lock, ERR_IGNORED) == 0)
+		(void)!keep_slot(r, EVENT_FINISHED,
+				 r->loop->clock->wall_ns(r->loop->clock),
+				 ERR_IGNORED);
+}
+
 /* Steps that start programs wait for the disk while these get ready. */
 static bool has_programs_only(const struct record *r)
 {
@@ -103,7 +153,7 @@ int record_start(void *arg, struct err *err)
 {
 	struct record *r = arg;
 	bool is_required =
-		r->o->require_ledger || asks_for_lock(r);
+		r->o->require_ledger || r->o->slot || asks_for_lock(r);
 
 	if (!r->ledger || (r->is_unsynced && !is_required) ||
 	    flush_ledger(r, err) == 0)
@@ -134,6 +184,7 @@ static void say_lost(struct record *r)
 int record_open(struct record *r, struct err *err)
 {
 	const struct strlist *said = &r->result->walk.plan.warnings;
+	AUTO(fd_closep) int slots = -1;
 	struct err why = ERR_INIT;
 
 	r->which = which_of(r);
@@ -143,7 +194,9 @@ int record_open(struct record *r, struct err *err)
 		return loop_take_signals(r->loop, err);
 	if (ledger_open(NULL, &r->ledger, &why) == 0) {
 		/* waits without signals taken: Ctrl-C ends that as ever */
-		if (take_lock(r, err) < 0)
+		if (take_slot(r, &slots, err) < 0)
+			return -1;
+		if (!r->result->slot_ran && take_lock(r, err) < 0)
 			return -1;
 		if (r->result->busy_skipped)
 			return 0;
@@ -151,16 +204,18 @@ int record_open(struct record *r, struct err *err)
 			return -1;
 		if (ledger_start(r->ledger, &r->which, r->begin_wall_ns,
 				 &r->result->report.generation, &why) == 0 &&
+		    keep_slot(r, EVENT_STARTED, r->begin_wall_ns, &why) == 0 &&
 		    (has_programs_only(r) ||
 		     ledger_sync(r->ledger, &why) == 0)) {
 			say_lost(r);
 			return 0;
 		}
 	}
-	if (r->o->require_ledger || asks_for_lock(r)) {
+	if (r->o->require_ledger || r->o->slot || asks_for_lock(r)) {
 		*err = why;
 		return err_wrap(err, r->o->require_ledger
 					     ? "the ledger is required"
+				     : r->o->slot ? "--slot needs the ledger"
 						  : "on_busy needs the ledger");
 	}
 	warn(r, arena_printf(&r->result->arena, "this run is not recorded: %s",
@@ -341,5 +396,7 @@ void record_end(struct record *r, const struct err *why)
 	}
 	fill_facts(r);
 	finish_ledger(r);
+	if (r->ledger && r->result->report.generation)
+		end_slot(r);
 }
 

@@ -66,6 +66,8 @@ struct run_options {
 	bool allow_empty;
 	struct strlist approved; /* names of --approve */
 	bool require_ledger;
+	const char *slot;      /* run once for it, see schedule.h; NULL */
+	int64_t slot_since_ns; /* of schedule_slot() */
 	bool shows_advice;     /* the caller prints it and stderr: no notes */
 	unsigned jobs; /* side by side; 0 = as many as descriptors allow */
 	struct run_observer observer;
@@ -79,7 +81,8 @@ struct run_result {
 	struct arena arena; /* of the report */
 	struct report report;
 	int exit_status;
-	bool busy_skipped; /* on_busy = "skip": another process runs it */
+	bool busy_skipped; /* on_busy = "skip": another process runs it; or: */
+	uint64_t slot_ran; /* run that was for this slot already; 0: none */
 	uint64_t scrubbed; /* secrets that were taken out */
 	struct walk walk;  /* the report borrows from its steps */
 };

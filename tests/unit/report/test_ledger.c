@@ -20,7 +20,7 @@
 #define FILE_A "/home/u/a.toml"
 #define FILE_B "/home/u/b.toml"
 
-static const struct ledger_routine routine_r = {"r", FILE_A, true};
+static const struct ledger_routine routine_r = {"r", FILE_A, true, NULL};
 
 static struct ledger *open_at(const char *dir)
 {
@@ -34,7 +34,7 @@ static struct ledger *open_at(const char *dir)
 
 static uint64_t start(struct ledger *l, const char *routine)
 {
-	const struct ledger_routine which = {routine, FILE_A, true};
+	const struct ledger_routine which = {routine, FILE_A, true, NULL};
 	struct err err = ERR_INIT;
 	uint64_t generation = 0;
 
@@ -365,7 +365,7 @@ TEST_IN(temp_dir, ledger, report_not_storable, finishes_the_run_all_the_same)
 
 TEST_IN(temp_dir, ledger, file_and_wholeness, are_read_back)
 {
-	const struct ledger_routine part = {"r", FILE_B, false};
+	const struct ledger_routine part = {"r", FILE_B, false, NULL};
 	struct ledger *l = open_at(*state);
 	struct arena arena = ARENA_INIT;
 	struct err err = ERR_INIT;
@@ -395,9 +395,9 @@ TEST_IN(temp_dir, ledger, file_and_wholeness, are_read_back)
 
 TEST_IN(temp_dir, lock, held, is_busy_until_closed)
 {
-	const struct ledger_routine odd = {"a..b", FILE_A, true};
-	const struct ledger_routine plain = {"b", FILE_A, true};
-	const struct ledger_routine elsewhere = {"a..b", FILE_B, true};
+	const struct ledger_routine odd = {"a..b", FILE_A, true, NULL};
+	const struct ledger_routine plain = {"b", FILE_A, true, NULL};
+	const struct ledger_routine elsewhere = {"a..b", FILE_B, true, NULL};
 	struct ledger *l = open_at(*state);
 	struct err err = ERR_INIT;
 	int first = -1, second = -1;
