@@ -655,6 +655,29 @@ struct gate_page {
 int gate_open_page(struct gate *gate, const char *program, const char *url,
 		   struct gate_page *ret, struct err *err) MUST_USE;
 
+/* Output of a tool. */
+struct gate_said {
+	int status;	     /* of its exit; 128+n ended by signal n */
+	struct buf *out;     /* appended; bounded by its ceiling */
+	struct str error;    /* standard error, without white space around it;
+				in `arena` */
+	struct arena *arena; /* borrowed */
+};
+
+/*
+ * Run a tool of the system to its end, for the person and at a command of
+ * theirs: crontab, systemctl, systemd-analyze; no configuration leads here. It
+ * lies in a folder of the system, is not confined (crontab has its rights by
+ * its group), and has the person's environment.
+ *
+ * argv     with argv[0], the name; ends in NULL
+ * input    standard input
+ * errors   ERR_UNKNOWN  it is not installed; ERR_DEADLINE after 30 s;
+ *	    ERR_LIMIT  more output than `out` takes; ERR_SYS
+ */
+int gate_run_tool(const char *const argv[], struct str input,
+		  struct gate_said *ret, struct err *err) MUST_USE;
+
 /* ---- for doctor and help ---- */
 
 /* Facts of the default policy on this kernel; borrowed from the gate. */
