@@ -4,12 +4,16 @@
 #include "core/cli/open.h"
 #include "core/cli/param_options.h"
 #include "core/cli/put.h"
+#include "core/cli/unattended.h"
 #include "core/doctor/doctor.h"
 
 const struct option options_doctor[] = {
 	{"deep", 0, NULL, "start each server, too: handshake and tools"},
 	PARAM_OPTIONS,
 	{"stale", 0, "AGE", "fail if a routine has not finished for this long"},
+	{"unattended", 0, NULL,
+	 "check as a timer or cron starts it, without a person"},
+	{"approve", 0, "NAME", "with --unattended: as of run"},
 	{"json", 0, NULL, "print one JSON document"},
 	{0},
 };
@@ -44,9 +48,13 @@ int cmd_doctor(const struct args *args, struct err *err)
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	const char *stale = args_get(args, "stale");
 	const bool json = args_has(args, "json");
+	struct unattended u;
+	int r;
 	struct doctor d = {.arena = &arena};
 	struct doctor_options o = {
 		.deep = args_has(args, "deep"),
+		.unattended = args_has(args, "unattended"),
+		.approved = args_all(args, "approve", &arena),
 		.wall_ns = clock_system()->wall_ns(clock_system()),
 	};
 
@@ -54,8 +62,16 @@ int cmd_doctor(const struct args *args, struct err *err)
 	    (!str_duration_ms(str_of(stale), &o.stale_ms) || !o.stale_ms))
 		return args_bad("stale", stale,
 				"a duration; use for example 26h", err);
-	if (param_options_read(args, &arena, &o.given, err) < 0 ||
-	    open_file(args, &file, &o, err) < 0 || doctor_look(&o, &d, err) < 0)
+	if (param_options_read(args, &arena, &o.given, err) < 0)
+		return -1;
+	if (o.unattended)
+		unattended_begin(&u, &arena);
+	r = open_file(args, &file, &o, err);
+	if (r == 0)
+		r = doctor_look(&o, &d, err);
+	if (o.unattended)
+		unattended_end(&u);
+	if (r < 0)
 		return -1;
 	if (json)
 		doctor_print_json(&d, &out);

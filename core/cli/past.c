@@ -352,3 +352,58 @@ void past_last_json(struct past_runs *r, const char *routine, const char *file,
 	jw_end(w);
 }
 
+const char *past_overdue(struct past_runs *r, const struct schedule *s,
+			 struct arena *arena)
+{
+	const struct ledger_run *run;
+	const char *last = "";
+	char first[SLOT_BYTES];
+	struct schedule_times t;
+	int64_t at, last_ns = 0;
+
+	schedule_times(s, clock_system()->wall_ns(clock_system()), &t);
+	for (size_t i = 0; *t.due && r->l && i < PAST_RUNS; i++) {
+		run = ledger_walk_at(&r->walk, i);
+		if (!run)
+			break;
+		if (run->state == RUN_LOST ||
+		    !ledger_run_is(run, s->routine, s->file))
+			continue;
+		at = schedule_slot_ns(s, run->slot);
+		if (at >= t.due_ns)
+			return "";
+		if (at <= last_ns)
+			continue;
+		last_ns = at;
+		last = run->slot;
+	}
+	if (*t.due)
+		schedule_first(s, last, first);
+	return *t.due ? arena_strdup(arena, first) : "";
+}
+
+const char *past_say(const struct ledger_run *run, struct arena *arena)
+{
+	char when[SLOT_BYTES];
+
+	if (!run)
+		return "not run yet";
+	schedule_clock(run->started_ns, when);
+	return arena_printf(arena, "last run %llu %s, of %s",
+			    (unsigned long long)run->generation,
+			    ledger_run_outcome(run), when);
+}
+
+const char *past_last(struct past_runs *r, const struct schedule *s,
+		      struct arena *arena)
+{
+	const char *overdue = past_overdue(r, s, arena);
+	const char *why =
+		access(s->file, F_OK) < 0 ? "; its file is gone"
+		: *overdue ? arena_printf(arena, "; overdue since %s", overdue)
+			   : "";
+
+	return arena_printf(
+		arena, "%s%s",
+		past_say(past_last_run(r, s->routine, s->file), arena), why);
+}

@@ -8,6 +8,7 @@
 #include "core/base/outfile.h"
 #include "core/cli/args.h"
 #include "core/report/ledger_runs.h"
+#include "core/report/schedule.h"
 
 struct past_query {
 	const char *which; /* a generation, or "last": the last that finished */
@@ -108,5 +109,18 @@ const struct ledger_run *past_last_run(struct past_runs *r, const char *routine,
 /* Write the last run as "last", where there is one. */
 void past_last_json(struct past_runs *r, const char *routine, const char *file,
 		    struct jw *w);
+/* The first slot of a schedule behind the last that began, where one is
+   overdue;
+   "": none is. In `arena`. */
+const char *past_overdue(struct past_runs *r, const struct schedule *s,
+			 struct arena *arena) MUST_USE;
+/* "last run 12 ok, of 2026-11-23T07:00", on this machine's clock as schedules
+   have it; NULL: "not run yet". In `arena`. */
+const char *past_say(const struct ledger_run *run, struct arena *arena)
+	MUST_USE;
+/* Last run of the whole routine of a schedule in words, with "; overdue since
+   2026-11-24T07:00" where it is; in `arena`. */
+const char *past_last(struct past_runs *r, const struct schedule *s,
+		      struct arena *arena) MUST_USE;
 
 #endif

@@ -90,6 +90,26 @@ static void look_at_skipped(struct doctor *d, const char *name,
 			   "disabled, and not looked at");
 }
 
+/* A step of a routine within is named STEP/NAME. */
+static void look_at_approval(struct doctor *d, const struct plan *plan,
+			     const char *name, const struct step *step)
+{
+	const struct strlist *approved = &d->options->approved;
+	const bool is_within = plan->routine != d->options->routine;
+	const char *end = arena_printf(d->arena, "%s%s", is_within ? "/" : "",
+				       step->name);
+	bool is_agreed = false;
+
+	for (size_t i = 0; i < approved->n; i++)
+		is_agreed |= is_within
+				     ? str_ends(str_of(approved->item[i]), end)
+				     : !strcmp(approved->item[i], end);
+	doctor_add(d, "step", name, is_agreed ? CHECK_OK : CHECK_FAILED,
+		   arena_printf(d->arena, "agree beforehand: --approve %s%s",
+				is_within ? "STEP/" : "", step->name),
+		   "asks a person%s", is_agreed ? "; agreed beforehand" : "");
+}
+
 static void look_at_steps(struct doctor *d, const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->n_steps; i++) {
@@ -101,7 +121,9 @@ static void look_at_steps(struct doctor *d, const struct plan *plan)
 			look_at_skipped(d, name, s);
 			continue;
 		}
-		if (step->routine || step->message)
+		if (step->message && d->options->unattended)
+			look_at_approval(d, plan, name, step);
+		else if (step->routine || step->message)
 			doctor_add(d, "step", name, CHECK_OK, "", "%s%s",
 				   step->routine ? "runs routine "
 						 : "asks a person: --approve ",
@@ -261,7 +283,7 @@ static int make_plans(struct doctor *d, struct plan **ret, size_t *ret_n,
 		return 0;
 	wanted = ARENA_ARRAY(d->arena, bool, c->n_routines + 1);
 	want(c, only, wanted);
-	o.given.is_optional = true;
+	o.given.is_optional = !d->options->unattended || !only;
 	*ret = plan = ARENA_ARRAY(d->arena, struct plan, c->n_routines + 1);
 	for (size_t i = 0; i <= c->n_routines; i++) {
 		o.routine = i < c->n_routines ? &c->routines[i]

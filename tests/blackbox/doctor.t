@@ -542,11 +542,46 @@ out_like "text: a closing sentence" 'all checks passed'
 run_matins doctor -c bad.toml
 out_like "text: what failed stands out" 'FAILED'
 out_like "text: with what to do" '->'
+run_matins doctor -c bad.toml -q
+exit_is "-q: it fails" 1
+out_like "-q: what failed, and what to do" 'FAILED'
+out_unlike "-q: nothing else" '^  (ok|warning)|check'
+run_matins doctor -c good.toml -q
+out_is "-q: nothing of what is well" ""
 run_matins doctor -c good.toml nothing-like-it
 exit_is "doctor of an unknown routine fails" 1
 
 MATINS_STATE=$T/key/state run_matins doctor -c good.toml --json
 row "an unwritable state directory is a warning" state warning 'not recorded'
+
+MATINS_STATE=$T/key/state run_matins doctor -c good.toml --unattended --json
+row "a schedule needs the state directory" state failed 'schedules cannot run'
+if [[ $(id -u) == 0 ]] && mkdir "$T/full" && mount -t tmpfs -o size=256k,mode=700 none "$T/full"; then
+	MATINS_STATE=$T/full run_matins doctor -c good.toml --json
+	row "a disk with room" state ok 'recorded here'
+	dd if=/dev/zero of="$T/full/x" 2>/dev/null
+	MATINS_STATE=$T/full run_matins doctor -c good.toml --json
+	exit_is "a full disk fails" 1
+	row "and is said" state failed 'not recorded.*No space left'
+	is "nothing stays of the trial" "$(ls "$T/full")" x
+	umount "$T/full"
+else
+	skip "a full disk" "needs a mount"
+fi
+
+cat good.toml - >told.toml <<'END'
+[notify]
+url = "https://127.0.0.1:1/x"
+token = { env = "TERMINAL_ONLY" }
+END
+sed 's/env = "TERMINAL_ONLY"/file = "key"/' told.toml >told-file.toml
+TERMINAL_ONLY=long-enough-1 run_matins doctor good -c told.toml --json
+row "the token of notices: a variable of the terminal" credential ok 'notify token: TERMINAL_ONLY is there'
+TERMINAL_ONLY=long-enough-1 run_matins doctor good -c told.toml --unattended --json
+row "a timer does not have it" credential failed 'notify token: .*TERMINAL_ONLY'
+run_matins doctor good -c told-file.toml --unattended --json
+row "a file it has" credential ok 'notify token: .*key is there'
+rm told*.toml
 
 if [[ $(id -u) == 0 ]]; then
 	chmod 555 "$T/locked"
@@ -576,5 +611,33 @@ run_matins doctor -c tilde.toml r
 out_like "a script with ~: it is passed on as it is" \
 	'is to run ~/srv/server\.py, which is passed on as it is'
 out_like "and the whole path is asked for" 'write the whole path'
+
+# ---- a script that a run names ----
+
+{
+	plain later python3 'args = ["$input.script"]'
+	plain part python3 'args = ["{{input.dir}}/x.py"]'
+	plain given python3 'args = ["{{input.there}}/x.py"]'
+	plain none python3 'args = ["nothere.py", "$input.script"]'
+} >input.toml
+run_matins doctor -c input.toml r -p "there=$T/none" --json
+row "a script that -p will name is not looked for" program ok \
+	'^r/later: .* is to run \$input\.script$'
+row "nor one in a folder that it will name" program ok \
+	'^r/part: .* is to run \{\{input\.dir\}\}/x\.py$'
+row "another one is" program failed '^r/none: .*/nothere\.py, which does not exist'
+
+# ---- routines within a routine ----
+
+{
+	printf '[[routines.outer.steps]]\nname = "in"\ntype = "routine"\nroutine = "mid"\n\n'
+	printf '[[routines.mid.steps]]\nname = "in"\ntype = "routine"\nroutine = "inner"\n\n'
+	routine=inner plain x not-there-at-all
+	routine=other plain y nor-there
+} >within.toml
+run_matins doctor -c within.toml outer --json
+exit_is "doctor of a routine looks into those within" 1
+row "with their steps" program failed '^inner/x: .*not-there-at-all'
+file_lacks "and into no others" "$out" 'other/y'
 
 done_testing
