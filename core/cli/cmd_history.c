@@ -7,6 +7,7 @@
 #include "core/cli/command.h"
 #include "core/cli/past.h"
 #include "core/cli/put.h"
+#include "core/doctor/installed.h"
 
 const struct option options_history[] = {
 	{"json", 0, NULL, "print one JSON document"},
@@ -100,6 +101,47 @@ static void print_json(const struct ledger_run *run, struct jw *w)
 	jw_end(w);
 }
 
+/* Next times stand above the runs: a line each, or a list. */
+static void print_next(struct page *page, const char *state_dir,
+		       const char *routine, const char *file,
+		       struct arena *arena)
+{
+	struct installed in = {.arena = arena};
+	struct schedule *s;
+	size_t n;
+
+	schedule_read(state_dir, arena, &s, &n);
+	if (page->is_json && n)
+		jw_kv_array(&page->w, "next");
+	for (size_t i = 0; i < n; i++) {
+		struct schedule_times t;
+		char when[CLOCK_TEXT_BYTES];
+		const char *next;
+
+		if ((routine && strcmp(routine, s[i].routine) != 0) ||
+		    (file && strcmp(file, s[i].file) != 0))
+			continue;
+		next = installed_times(&in, &s[i], &t);
+		clock_format(t.next_ns, when); /* as runs have it */
+		if (page->is_json && *t.next) {
+			jw_object(&page->w);
+			jw_kv_cstr(&page->w, "routine", s[i].routine);
+			jw_kv_cstr(&page->w, "file", s[i].file);
+			jw_kv_cstr(&page->w, "at", t.next);
+			jw_end(&page->w);
+		} else if (!page->is_json) {
+			buf_addf(&page->out, "%6s  %-24s  %8s  %-7s  ", "next",
+				 *t.next ? when : next, "", "");
+			log_visible(&page->out, str_of(s[i].routine), false);
+			buf_adds(&page->out, " (");
+			log_visible(&page->out, str_of(s[i].at), false);
+			buf_adds(&page->out, ")\n");
+		}
+	}
+	if (page->is_json && n)
+		jw_end(&page->w);
+}
+
 /* Runs that are listed where nothing bounds them. */
 #define LINES 100
 
@@ -124,6 +166,9 @@ int cmd_history(const struct args *args, struct err *err)
 		f.max = LINES;
 	if (past_list(ledger, &f, &arena, &run, &n, &has_more, err) < 0)
 		return -1;
+	if (page.is_json || !f.is_failed)
+		print_next(&page, ledger_dir(ledger), f.routine, f.file,
+			   &arena);
 	if (page.is_json) {
 		jw_kv_array(&page.w, "runs");
 		for (size_t i = 0; i < n; i++)

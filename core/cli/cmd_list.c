@@ -1,13 +1,18 @@
 /*
  * The routines of the configuration, with their descriptions.
  */
+#include <unistd.h>
+
 #include "core/base/log.h"
 #include "core/base/state_dir.h"
+#include "core/base/text.h"
 #include "core/cli/command.h"
 #include "core/cli/open.h"
 #include "core/cli/param_options.h"
+#include "core/cli/past.h"
 #include "core/cli/put.h"
 #include "core/client/known_tools.h"
+#include "core/doctor/installed.h"
 
 const struct option options_list[] = {
 	{"json", 0, NULL, "print one JSON document"},
@@ -20,23 +25,88 @@ const struct option options_list[] = {
 	{0},
 };
 
+/* Facts of lists that do not stand in the configuration. */
+struct kept {
+	struct arena arena;
+	struct past_runs runs;
+	struct installed installed;
+	struct schedule *schedule;
+	size_t n_schedules;
+};
+
+static void kept_open(struct kept *k)
+{
+	*k = (struct kept){.arena = ARENA_INIT};
+	k->installed.arena = &k->arena;
+	schedule_read(state_dir_find(&k->arena), &k->arena, &k->schedule,
+		      &k->n_schedules);
+	past_runs_open(&k->runs, &k->arena);
+}
+
+static void kept_release(struct kept *k)
+{
+	past_runs_release(&k->runs);
+	arena_release(&k->arena);
+}
+
+/* Next time of a routine that is scheduled, and last run. */
+static void print_times(struct kept *k, const char *path, const char *name,
+			struct buf *out)
+{
+	const struct schedule *s =
+		schedule_of(k->schedule, k->n_schedules, path, name);
+	const struct ledger_run *run = past_last_run(&k->runs, name, path);
+	struct schedule_times t;
+
+	if (s) {
+		buf_addf(out, "(%s: next %s; %s)", s->at,
+			 installed_times(&k->installed, s, &t),
+			 past_last(&k->runs, s, &k->arena));
+	} else if (run) {
+		buf_addf(out, "(%s)", past_say(run, &k->arena));
+	}
+}
+
+/* Times stand behind a routine, on a narrow terminal below it. */
+static void print_routine(const struct routine *r, size_t width,
+			  struct str times, struct buf *out)
+{
+	const size_t from = out->n, columns = put_columns(STDOUT_FILENO);
+	size_t n;
+
+	log_visible(out, str_of(r->name), false);
+	for (n = text_columns(str_of(r->name)); n < width; n++)
+		buf_addc(out, ' ');
+	buf_addf(out, "  %3zu step%s  ", r->n_steps,
+		 r->n_steps == 1 ? " " : "s");
+	log_visible(out, str_of(r->description ? r->description : ""), false);
+	while (out->p[out->n - 1] == ' ')
+		out->n--;
+	n = text_columns(str_skip(buf_str(out), from)) + 2 + times.n;
+	if (times.n)
+		buf_addf(out, "%s%.*s",
+			 columns && n > columns ? "\n    " : "  ",
+			 STR_ARG(times));
+	buf_addc(out, '\n');
+}
+
 static void print_text(const struct config *c, struct buf *out)
 {
+	AUTO(kept_release) struct kept kept;
 	size_t width = 0;
 
-	for (size_t i = 0; i < c->n_routines; i++)
-		if (strlen(c->routines[i].name) > width)
-			width = strlen(c->routines[i].name);
+	kept_open(&kept);
 	for (size_t i = 0; i < c->n_routines; i++) {
+		const size_t n = text_columns(str_of(c->routines[i].name));
+
+		width = n > width ? n : width;
+	}
+	for (size_t i = 0; i < c->n_routines; i++) {
+		AUTO(buf_release) struct buf times = BUF_INIT(BUF_UNBOUNDED);
 		const struct routine *r = &c->routines[i];
 
-		buf_addf(out, "%-*s  %3zu step%s  ", (int)width, r->name,
-			 r->n_steps, r->n_steps == 1 ? " " : "s");
-		log_visible(out, str_of(r->description ? r->description : ""),
-			    false);
-		while (out->p[out->n - 1] == ' ')
-			out->n--;
-		buf_addc(out, '\n');
+		print_times(&kept, c->path, r->name, &times);
+		print_routine(r, width, buf_str(&times), out);
 	}
 }
 
@@ -90,12 +160,36 @@ static void print_params(const struct routine *r, struct jw *w)
 	jw_end(w);
 }
 
+/* Write "schedule" with the next time, and "last", where there are these. */
+static void print_times_json(struct kept *k, const char *path, const char *name,
+			     struct jw *w)
+{
+	const struct schedule *s =
+		schedule_of(k->schedule, k->n_schedules, path, name);
+	const char *overdue = s ? past_overdue(&k->runs, s, &k->arena) : "";
+	struct schedule_times t;
+
+	if (s) {
+		(void)!installed_times(&k->installed, s, &t);
+		jw_kv_object(w, "schedule");
+		jw_kv_cstr(w, "at", s->at);
+		if (*t.next)
+			jw_kv_cstr(w, "next", t.next);
+		if (*overdue)
+			jw_kv_cstr(w, "overdue", overdue);
+		jw_end(w);
+	}
+	past_last_json(&k->runs, name, path, w);
+}
+
 /* only  NULL: all */
 static void print_json(const struct config_file *file,
 		       const struct routine *only, struct jw *w)
 {
 	const struct config *c = &file->config;
+	AUTO(kept_release) struct kept kept;
 
+	kept_open(&kept);
 	jw_kv_cstr(w, "file", file->path);
 	jw_kv_array(w, "routines");
 	for (size_t i = 0; i < c->n_routines; i++) {
@@ -107,6 +201,7 @@ static void print_json(const struct config_file *file,
 		jw_kv_cstr(w, "name", r->name);
 		if (r->description)
 			jw_kv_cstr(w, "description", r->description);
+		print_times_json(&kept, c->path, r->name, w);
 		print_params(r, w);
 		jw_kv_array(w, "steps");
 		for (size_t k = 0; k < r->n_steps; k++) {

@@ -14,6 +14,7 @@
 #include "core/doctor/deep.h"
 #include "core/doctor/kept.h"
 #include "core/doctor/programs.h"
+#include "core/doctor/scheduled.h"
 #include "core/run/advice_command.h"
 
 /* Advice where no setting of the machine helps. */
@@ -363,6 +364,8 @@ static int look_at_all(struct doctor *d, const struct gate_leash *leash,
 			   facts[i].remedy ? facts[i].remedy : "", "%s",
 			   facts[i].how);
 	doctor_look_at_state(d);
+	if (file && !d->options->is_new)
+		doctor_look_at_schedules(d);
 	return 0;
 }
 

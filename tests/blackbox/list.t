@@ -39,6 +39,46 @@ json_is "list --json describes each routine" file matins.toml routines '#2' rout
 	routines[0].steps '#2' routines[0].steps[1].name b \
 	routines[0].steps[1].type mcp-client routines[1].description absent
 
+# ---- last runs ----
+
+cat >ran.toml <<-'END'
+	[routines.good]
+	description = "all is well"
+	[[routines.good.steps]]
+	name = "s"
+	type = "script"
+	command = "true"
+	[routines.bad]
+	[[routines.bad.steps]]
+	name = "s"
+	type = "script"
+	command = "false"
+	[routines.never]
+	steps = []
+END
+run_matins run -c ran.toml good
+run_matins run -c ran.toml bad
+run_matins run -c ran.toml bad --only s
+sed s/well/elsewhere/ ran.toml >other.toml
+run_matins run -c other.toml good
+run_matins list -c ran.toml
+out_like "list says how a routine ran last" \
+	'^good +1 step +all is well  \(last run 1 ok, of 20[0-9-]+T[0-9:]+\)$'
+out_like "all steps of it" '^bad +1 step  \(last run 2 failed, of 20[0-9-]+T[0-9:]+\)$'
+out_like "and nothing of one that never ran" '^never +0 steps$'
+run_matins list -c ran.toml --json
+json_is "so does its JSON" routines[0].last.generation 1 \
+	routines[0].last.outcome ok routines[1].last.outcome failed \
+	routines[2].last absent routines[0].schedule absent
+if [[ -x $PYTHON || -n $(command -v "$PYTHON") ]]; then
+	TERM=xterm "$PYTHON" "$TOP/tests/blackbox/on_terminal.py" '' \
+		"$BIN" history -c ran.toml >"$out" 2>"$err"
+	out_like "on a terminal a failed run is red" $'\033\\[31mfailed *\033\\[0m'
+	out_unlike "and one that is ok is not" $'\033\\[31mok'
+else
+	skip "colours of history" "no python3"
+fi
+
 printf '[routines.r]\ndescription = "a\\u001b[2Jb"\nsteps = []\n' >c.toml
 run_matins list -c c.toml
 out_like "control characters are shown, not obeyed" 'a\\x1b\[2Jb'
