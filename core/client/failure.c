@@ -15,6 +15,8 @@ enum step_reason failure_of_spawn(const struct err *err)
 		return REASON_PIN;
 	case ERR_CREDENTIAL:
 		return REASON_NO_CREDENTIAL;
+	case ERR_REPLAY:
+		return REASON_REPLAY;
 	case ERR_DEADLINE:
 		return REASON_DEADLINE_SPAWN;
 	default:
@@ -50,6 +52,8 @@ enum step_reason failure_of_event(const struct session_event *e,
 		return REASON_AUTH;
 	case SESSION_FAIL_LEASH:
 		return REASON_LEASH;
+	case SESSION_FAIL_REPLAY:
+		return REASON_REPLAY;
 	}
 	return REASON_INTERNAL;
 }

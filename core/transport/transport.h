@@ -45,6 +45,7 @@ enum transport_loss {
 	TRANSPORT_DENIED,   /* credentials: none, or refused */
 	TRANSPORT_LEASH,    /* the leash or a judge of addresses */
 	TRANSPORT_TOO_LONG, /* over message_max */
+	TRANSPORT_DIFFERS,  /* another request than the one recorded */
 };
 
 /* Lives until the next transport_next(). */
@@ -53,6 +54,17 @@ struct transport_refusal {
 	int status;	 /* 0: it was not */
 	bool has_time;	 /* the server says when to come again */
 	int64_t after_s; /* in so many seconds; INT64_MAX: a date */
+};
+/* How a program ended, for one that is only replayed. */
+struct transport_exit {
+	bool is_known;
+	int status, signal;    /* signal 0: it exited */
+	struct str said;       /* the end of its stderr */
+	struct strlist limits; /* limits hit, in words */
+	bool is_itself;	       /* output ended before it was told to end */
+	bool is_told;	       /* to end, by a signal */
+	bool is_over;	       /* more was printed than may be kept */
+	bool is_refused;       /* something was refused to it */
 };
 struct transport_item {
 	enum transport_item_type type;
@@ -63,6 +75,7 @@ struct transport_item {
 	enum transport_loss loss;
 	bool is_unknown; /* the server may have received it: never repeat it */
 	struct transport_refusal refusal;
+	struct transport_exit exit; /* of OVER */
 	struct err err;
 };
 

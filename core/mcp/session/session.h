@@ -119,7 +119,8 @@ enum session_event_type {
 	X(FAIL_QUEUE, "queue")		   /* stdin is not read */      \
 	X(FAIL_TRANSPORT, "transport")	   /* session_lost(), and */    \
 	X(FAIL_AUTH, "auth")		   /* other reasons */          \
-	X(FAIL_LEASH, "leash")
+	X(FAIL_LEASH, "leash")                                          \
+	X(FAIL_REPLAY, "replay")
 
 enum session_failure {
 #define SESSION_FAILURE(name, word) SESSION_##name,
