@@ -96,6 +96,8 @@ struct transport_type {
 	 * NULL for those of bytes.
 	 */
 	void (*next)(struct transport *t, struct transport_item *ret);
+	/* The messages are lines of a program, whatever they say. */
+	bool is_lines;
 	/* Members of an open JSON object for reports; may be NULL. */
 	void (*facts)(const struct transport *t, struct jw *w);
 };
