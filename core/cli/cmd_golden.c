@@ -23,6 +23,7 @@
 
 const struct option options_golden[] = {
 	{"report", 0, "FILE", "use this report instead of a run"},
+	{"replay", 0, "DIR", "run from what `run --record` kept there"},
 	{"dir", 0, "DIR",
 	 "folder of golden files (golden/ beside the routine)"},
 	{"ignore", 0, "PATH", "skip the values that this path selects"},
@@ -81,6 +82,7 @@ static int run_for_report(struct work *w, struct buf *out, bool *ret_scrubbed,
 	struct run_result result;
 	struct run_options o = {
 		.file = &w->file,
+		.replay = args_get(w->args, "replay"),
 	};
 	int status = 0;
 
@@ -618,6 +620,7 @@ static int check_options(const struct work *w, struct err *err)
 		{"path", "accept reject"},
 		{"unused", "list"},
 		{"report", "record check diff"},
+		{"replay", "record check diff"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)

@@ -48,6 +48,8 @@ const struct option options_run[] = {
 	{"resume", 0, "N", "run what was not ok in run N (or last), or is new"},
 	{"slot", 0, "TIME",
 	 "run once for this time, or the last of a calendar expression"},
+	{"record", 0, "DIR", "keep what servers and programs said in DIR"},
+	{"replay", 0, "DIR", "start nothing: they say what is kept in DIR"},
 	{"changes", 0, NULL,
 	 "add what changed since the last whole run that was ok"},
 	EVENT_OPTION,
@@ -302,6 +304,8 @@ static int read_options(const struct args *args, const struct config_file *file,
 		.approved = args_all(args, "approve", arena),
 		.from = args_get(args, "from"),
 		.resume = args_get(args, "resume"),
+		.record = args_get(args, "record"),
+		.replay = args_get(args, "replay"),
 		.dry_run = args_has(args, "dry-run"),
 		.no_cache = args_has(args, "no-cache"),
 		.allow_empty = args_has(args, "allow-empty"),
@@ -316,6 +320,12 @@ static int read_options(const struct args *args, const struct config_file *file,
 		return err_set(err, ERR_USAGE,
 			       "--from and --resume say which steps run: write "
 			       "one of them, without --only and --skip");
+	if ((o->record || o->replay) &&
+	    (o->from || o->resume || o->dry_run || (o->record && o->replay)))
+		return err_set(err, ERR_USAGE,
+			       "--record and --replay run the steps: write one "
+			       "of them, without --from, --resume and "
+			       "--dry-run");
 	if (find_routine(&file->config, args->positional[0], &o->routine, err) <
 		    0 ||
 	    find_approvals(&file->config, o->routine, &o->approved, err) < 0 ||

@@ -56,6 +56,7 @@ struct sampler_options {
 	const char *cwd; /* folder to start in, if allowed; NULL: the gate
 			    decides */
 	const struct gate_policy *policy;
+	struct tape *tape; /* of the run, or NULL */
 };
 
 /* errors  those of gate_check(): the leash or the policy does not allow it */

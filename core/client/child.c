@@ -261,6 +261,32 @@ static void on_tree_ended(void *arg, UNUSED uint32_t events)
 	c->o.handler->ended(c->o.arg);
 }
 
+struct transport_exit child_exit(const struct child *c)
+{
+	const struct gate_verdict *v = &c->verdict;
+
+	return (struct transport_exit){
+		.status = v->exited ? v->exit_status : 0,
+		.signal = v->exited ? 0 : v->signal,
+		.said = child_stderr(c),
+		.limits = v->limits,
+		.is_told = c->is_told_to,
+	};
+}
+
+void child_end_as(struct child *c, const struct transport_exit *exit)
+{
+	c->verdict = (struct gate_verdict){
+		.exited = !exit->signal,
+		.exit_status = exit->status,
+		.signal = exit->signal,
+		.limits = exit->limits,
+	};
+	c->is_told_to = exit->is_told;
+	keep_stderr(c, exit->said);
+	set_phase(c, CHILD_ENDED);
+}
+
 void child_release(struct child *c)
 {
 	if (c->gate) {

@@ -23,6 +23,7 @@
 #include "core/base/loop.h"
 #include "core/client/tail.h"
 #include "core/secret/scrub.h"
+#include "core/transport/transport.h"
 #include "gate/gate.h"
 
 #define CHILD_PHASES(X)                                   \
@@ -99,6 +100,11 @@ void child_release(struct child *c);
 struct gate_child_fds child_fds(const struct child *c) MUST_USE;
 /* Close our end of stdin or stdout (0, 1); the owner has unwatched it. */
 void child_close_fd(struct child *c, int which);
+
+/* The end of one that has ended, for a recording; borrowed from it. */
+struct transport_exit child_exit(const struct child *c) MUST_USE;
+/* Take the end of one that ran elsewhere; the child was never started. */
+void child_end_as(struct child *c, const struct transport_exit *exit);
 
 /*
  * End a child that runs, unless it is ended harder already.

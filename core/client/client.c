@@ -14,6 +14,7 @@
 #include "core/client/eras.h"
 #include "core/client/facts.h"
 #include "core/client/failure.h"
+#include "core/client/tape.h"
 #include "core/mcp/wire/cache.h"
 #include "core/mcp/wire/rpc.h"
 #include "core/transport/transport.h"
@@ -77,6 +78,7 @@ struct client {
 	struct child child;	     /* never started for a remote server */
 	struct err *start_error;     /* owned; NULL: none is known */
 	struct transport *transport; /* owned; NULL where nothing runs */
+	struct recording *recorded;  /* the tape's; NULL: none is made */
 	struct session *session;     /* owned; NULL before the first start */
 	struct loop_watch in, out;   /* of the transport */
 	uint64_t bytes_in;
@@ -136,9 +138,15 @@ static uint64_t now_of(const struct client *c)
 }
 
 /* Is there no process of ours behind the transport? */
-static bool is_remote(const struct client *c)
+static bool has_messages(const struct client *c)
 {
 	return c->transport && transport_has_messages(c->transport);
+}
+
+/* Is it no program either that is only replayed? */
+static bool is_remote(const struct client *c)
+{
+	return has_messages(c) && !c->transport->type->is_lines;
 }
 
 const struct mcp_peer *client_server(const struct client *c)
@@ -208,16 +216,36 @@ static void note_remote(struct client *c)
 /* Free the transport; session and facts stay. */
 static void drop_transport(struct client *c)
 {
+	struct transport_exit end = child_exit(&c->child);
+
 	note_remote(c);
+	if (c->recorded)
+		recording_end(c->recorded, &end);
 	loop_unwatch(c->ctx.loop, &c->in);
 	loop_unwatch(c->ctx.loop, &c->out);
 	transport_free(c->transport);
 	c->transport = NULL;
 }
 
+/* Is the session to end, or has it? */
+static bool is_closing(const struct client *c)
+{
+	enum session_state state = session_state(c->session);
+
+	return state == SESSION_CLOSING || state == SESSION_CLOSED ||
+	       state == SESSION_FAILED;
+}
+
+static void note_end(const struct client *c)
+{
+	if (c->recorded)
+		c->recorded->end.is_itself = !is_closing(c);
+}
+
 /* Read no more: the session hears the end of its input. */
 static void end_input(struct client *c)
 {
+	note_end(c);
 	loop_unwatch(c->ctx.loop, &c->in);
 	transport_end_input(c->transport);
 	session_eof(c->session, now_of(c));
@@ -243,7 +271,6 @@ static void output_broke(struct client *c)
 static void flush(struct client *c)
 {
 	struct str bytes = session_output(c->session);
-	enum session_state state;
 	ssize_t w;
 
 	while (c->transport && bytes.n) {
@@ -254,15 +281,15 @@ static void flush(struct client *c)
 			output_broke(c);
 			break;
 		}
+		if (c->recorded)
+			recording_feed(c->recorded, RECORDED_TO,
+				       str_first(bytes, (size_t)w));
 		session_wrote(c->session, (size_t)w);
 		bytes = session_output(c->session);
 	}
-	state = session_state(c->session);
 	if (c->transport && session_output(c->session).n)
 		loop_rewatch(c->ctx.loop, &c->out, EPOLLOUT);
-	else if (c->transport &&
-		 (state == SESSION_CLOSING || state == SESSION_CLOSED ||
-		  state == SESSION_FAILED))
+	else if (c->transport && is_closing(c))
 		end_output(c);
 	else
 		loop_rewatch(c->ctx.loop, &c->out, 0);
@@ -307,10 +334,19 @@ static enum news read_bytes(struct client *c, size_t *budget)
 		return NEWS;
 	}
 	c->bytes_in += (uint64_t)r;
+	if (c->recorded)
+		recording_feed(c->recorded, RECORDED_FROM,
+			       (struct str){chunk, (size_t)r});
 	session_feed(c->session, (struct str){chunk, (size_t)r}, now_of(c));
 	/* a short read means that the pipe is empty; epoll tells of more */
 	spend(budget, (size_t)r < sizeof(chunk) ? *budget : (size_t)r);
 	return NEWS;
+}
+
+static void feed_line(struct client *c, struct str line)
+{
+	session_feed(c->session, line, now_of(c));
+	session_feed(c->session, STR("\n"), now_of(c));
 }
 
 static enum news read_message(struct client *c, size_t *budget)
@@ -320,6 +356,7 @@ static enum news read_message(struct client *c, size_t *budget)
 		[TRANSPORT_DENIED] = SESSION_FAIL_AUTH,
 		[TRANSPORT_LEASH] = SESSION_FAIL_LEASH,
 		[TRANSPORT_TOO_LONG] = SESSION_FAIL_LIMIT,
+		[TRANSPORT_DIFFERS] = SESSION_FAIL_REPLAY,
 	};
 	struct transport_item item;
 
@@ -329,10 +366,18 @@ static enum news read_message(struct client *c, size_t *budget)
 		return QUIET;
 	case TRANSPORT_MESSAGE:
 		c->bytes_in += item.message.n;
-		session_message(c->session, item.message, now_of(c));
+		if (c->recorded)
+			recording_note(c->recorded, RECORDED_FROM,
+				       item.message);
+		if (is_remote(c))
+			session_message(c->session, item.message, now_of(c));
+		else
+			feed_line(c, item.message);
 		spend(budget, item.message.n);
 		break;
 	case TRANSPORT_LOST:
+		if (c->recorded)
+			recording_note_lost(c->recorded, &item);
 		c->refusal = item.refusal;
 		c->is_unsent = !item.is_unknown && !item.refusal.status;
 		session_lost(c->session, item.id, failures[item.loss],
@@ -344,6 +389,9 @@ static enum news read_message(struct client *c, size_t *budget)
 			     now_of(c));
 		break;
 	case TRANSPORT_OVER:
+		note_end(c);
+		if (item.exit.is_known && !is_remote(c))
+			child_end_as(&c->child, &item.exit);
 		return OVER;
 	}
 	return NEWS;
@@ -882,18 +930,20 @@ static void end_all(struct client *c)
 /* Wait for the end of whatever runs; of a remote server, its grace. */
 static void await_end(struct client *c)
 {
-	uint64_t wait_ms = c->is_restart_due ? 0 : c->child.o.grace_ms;
+	uint64_t wait_ms = c->is_restart_due || c->child.phase == CHILD_ENDED
+				   ? 0
+				   : c->child.o.grace_ms;
 
 	child_end(&c->child, CHILD_CLOSING);
 	update(c);
-	if (is_remote(c) && !c->is_ending)
+	if (has_messages(c) && !c->is_ending)
 		loop_timer_set(c->ctx.loop, &c->last,
 			       now_of(c) + wait_ms * NS_PER_MS);
 }
 
 static bool is_anything_left(const struct client *c)
 {
-	return child_is_live(&c->child) || is_remote(c);
+	return child_is_live(&c->child) || has_messages(c);
 }
 
 /* No more calls; the server should end by itself. */
@@ -988,7 +1038,7 @@ static void note_failure(struct client *c, const struct session_event *e)
 	if (is_end && is_remote(c)) {
 		c->reason = REASON_TRANSPORT;
 		buf_adds(&c->sentence, "the server closed the connection");
-	} else if (!is_end || !child_is_live(&c->child)) {
+	} else if (!is_end || (!child_is_live(&c->child) && !has_messages(c))) {
 		buf_adds(&c->sentence, e->err.msg);
 	}
 	if (!c->sentence.n)
@@ -1116,7 +1166,8 @@ static void receive(struct client *c, size_t budget)
 	enum news news = QUIET;
 
 	while (c->transport && budget) {
-		news = (is_remote(c) ? read_message : read_bytes)(c, &budget);
+		news = (has_messages(c) ? read_message : read_bytes)(c,
+								     &budget);
 		if (news != NEWS)
 			break;
 		pump(c);
@@ -1189,6 +1240,8 @@ static void on_child_started(void *arg, const struct err *why_not)
 		tell(c, &e);
 		return;
 	}
+	if (c->recorded)
+		recording_fail(c->recorded, why_not);
 	c->start_error = mem_alloc(sizeof(*c->start_error));
 	*c->start_error = *why_not;
 	c->reason = failure_of_spawn(why_not);
@@ -1248,7 +1301,7 @@ static void close_pipe(void *arg, int which)
 	child_close_fd(arg, which);
 }
 
-static int open_transport(struct client *c, struct err *err)
+static int open_link(struct client *c, struct err *err)
 {
 	struct transport_stdio_options pipes = {
 		.close = close_pipe,
@@ -1266,6 +1319,20 @@ static int open_transport(struct client *c, struct err *err)
 	pipes.out = fds.in;
 	c->transport = transport_stdio(&pipes);
 	return 0;
+}
+
+static int open_transport(struct client *c, struct err *err)
+{
+	int r;
+
+	if (c->o.tape)
+		c->recorded = tape_begin(c->o.tape,
+					 c->o.request ? RECORDING_LINES
+						      : RECORDING_MESSAGES);
+	r = open_link(c, err);
+	if (r < 0 && c->recorded)
+		recording_fail(c->recorded, err);
+	return r;
 }
 
 static int open_server(struct client *c, struct err *err)
@@ -1540,7 +1607,7 @@ void client_kill(struct client *c)
 		return;
 	client_close(c, 0);
 	child_end(&c->child, CHILD_KILLING);
-	if (is_remote(c))
+	if (has_messages(c))
 		end_all(c);
 }
 

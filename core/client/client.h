@@ -95,6 +95,8 @@ struct client_event {
 	const char *details;
 };
 
+struct tape_server;
+
 typedef void client_event_fn(void *arg, const struct client_event *e);
 
 struct client_options {
@@ -116,6 +118,8 @@ struct client_options {
 	/* Members that stand beside those of the transport; may be NULL. */
 	void (*open_facts)(void *open_arg, struct jw *w);
 	const char *url;
+	/* Record what is said (core/client/tape.h); NULL: do not. */
+	struct tape_server *tape;
 	/*
 	 * Protocol, declared features, log level, ceiling of a message, times.
 	 * `era` is filled in from memory; strings are borrowed.

@@ -220,10 +220,16 @@ void facts_child(struct cleaner *c, struct jw *w, const struct child *child,
 		 uint64_t out_bytes)
 {
 	const struct gate_verdict *v = &child->verdict;
-	const struct gate_child_info *info = gate_child_info(child->gate);
+	const struct gate_child_info *info;
 	struct str tail = child_stderr(child);
 	uint64_t total = child->err_tail.total;
 
+	/* nothing started: a replay */
+	if (!child->gate) {
+		facts_exit(w, v);
+		return;
+	}
+	info = gate_child_info(child->gate);
 	facts_text(c, w, "program", str_of(child->program));
 	if (info->runs)
 		facts_text(c, w, "runs", str_of(info->runs));

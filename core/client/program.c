@@ -109,11 +109,63 @@ static void on_drain(void *arg)
 
 static void on_ended(void *arg)
 {
+	struct transport_exit end;
 	struct program *p = arg;
 
+	end = child_exit(&p->child);
+	end.is_over = p->is_over;
 	end_stdin(p);
 	end_stdout(p);
+	if (p->taped) {
+		recording_note(p->taped, RECORDED_FROM, buf_str(&p->out));
+		recording_end(p->taped, &end);
+	}
 	p->o.ended(p->o.arg);
+}
+
+/* ---- replay ---- */
+
+/* End as the recorded one did, from the loop. */
+static void on_replayed(void *arg)
+{
+	struct program *p = arg;
+
+	p->is_over = p->taped->end.is_over;
+	if (p->is_over && p->o.over)
+		p->o.over(p->o.arg);
+	child_end_as(&p->child, &p->taped->end);
+	p->o.ended(p->o.arg);
+}
+
+static void end_replay(struct program *p)
+{
+	loop_timer_set(p->o.loop, &p->replayed, loop_now(p->o.loop));
+}
+
+/* A program that had to be ended waits for that again. */
+static void begin_replay(struct program *p)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	const struct transport_exit *end = &p->taped->end;
+	struct transport_item item;
+
+	while (recording_next(p->taped, &item, &out))
+		;
+	p->out_bytes = out.n;
+	p->out_ended = end->is_itself;
+	buf_add_str(&p->out, str_first(buf_str(&out), p->out.max));
+	p->replayed = (struct loop_timer){.fire = on_replayed, .arg = p};
+	if (!end->is_told || end->is_over)
+		end_replay(p);
+}
+
+void program_end(struct program *p, enum child_phase how)
+{
+	if (p->replayed.fire && p->child.phase != CHILD_ENDED)
+		end_replay(p);
+	else if (p->taped)
+		p->taped->end.is_itself = p->out_ended;
+	child_end(&p->child, how);
 }
 
 static const struct child_handler handler = {
@@ -147,8 +199,18 @@ int program_start(struct program *p, struct gate *gate,
 {
 	struct gate_child_fds fds;
 
-	if (child_start(&p->child, gate, request, err) < 0)
+	if (p->o.tape && tape_program(p->o.tape, p->o.name, request->argv,
+				      p->o.input, &p->taped, err) < 0)
 		return -1;
+	if (tape_is_replay(p->o.tape)) {
+		begin_replay(p);
+		return 0;
+	}
+	if (child_start(&p->child, gate, request, err) < 0) {
+		if (p->taped)
+			recording_fail(p->taped, err);
+		return -1;
+	}
 	fds = child_fds(&p->child);
 	if (!p->o.input.n)
 		child_close_fd(&p->child, 0);
@@ -164,6 +226,7 @@ void program_release(struct program *p)
 	if (p->o.loop) {
 		loop_unwatch(p->o.loop, &p->in);
 		loop_unwatch(p->o.loop, &p->out_watch);
+		loop_timer_clear(p->o.loop, &p->replayed);
 	}
 	child_release(&p->child);
 	buf_wipe(&p->out);

@@ -11,6 +11,7 @@
 #define CORE_CLIENT_PROGRAM_H
 
 #include "core/client/child.h"
+#include "core/client/tape.h"
 
 struct program_options {
 	struct loop *loop;	   /* borrowed, as are the next two */
@@ -19,6 +20,7 @@ struct program_options {
 	uint64_t grace_ms;
 	size_t stderr_max; /* bytes kept of its end */
 	size_t stdout_max; /* ceiling of stdout */
+	struct tape *tape; /* recorded, or replayed from it; NULL: neither */
 	struct str input;  /* for stdin, which is closed then; borrowed */
 	/* The ceiling was reached, and the program is killed. May be NULL. */
 	void (*over)(void *arg);
@@ -35,13 +37,17 @@ struct program {
 	struct buf out;	    /* collected stdout */
 	uint64_t out_bytes; /* seen on stdout */
 	bool out_ended;
-	bool is_over; /* there was more than stdout_max */
+	struct recording *taped;    /* NULL: it is on no tape */
+	struct loop_timer replayed; /* timer of its end */
+	bool is_over;		    /* there was more than stdout_max */
 };
 
 void program_init(struct program *p, const struct program_options *options);
 /* errors  those of gate_spawn(); the program then does not run */
 int program_start(struct program *p, struct gate *gate,
 		  const struct gate_request *request, struct err *err) MUST_USE;
+/* End it as child_end() does, also one that is replayed. */
+void program_end(struct program *p, enum child_phase how);
 /* End the program at once, and wipe its output. */
 void program_release(struct program *p);
 

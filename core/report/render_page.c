@@ -78,6 +78,8 @@ static const char *add_verdict(const struct report *r, bool is_full,
 	if (is_full && r->changes && r->changes->diff->n)
 		buf_addf(out, ", %zu change%s", r->changes->diff->n,
 			 r->changes->diff->n == 1 ? "" : "s");
+	if (is_full && words_replayed(r->run, ", ", out))
+		return is_ok ? "skip" : "bad";
 	return !is_ok					    ? "bad"
 	       : r->dry_run || !c.ran || c.refused || lacks ? "skip"
 							    : "ok";

@@ -235,6 +235,17 @@ static void add_run(const struct report *r, struct buf *out)
 	buf_adds(out, *before == ',' ? ")" : "");
 }
 
+bool words_replayed(struct str run, const char *before, struct buf *out)
+{
+	struct str from = scan_text(run, "replay");
+
+	if (!from.n)
+		return false;
+	buf_addf(out, "%sreplayed from ", before);
+	(void)!scan_string_cut(from, PATH_BYTES, out);
+	return true;
+}
+
 void words_title(const struct report *r, bool is_full, struct buf *out)
 {
 	uint64_t us;
@@ -244,6 +255,8 @@ void words_title(const struct report *r, bool is_full, struct buf *out)
 		buf_adds(out, " — dry run");
 		return;
 	}
+	if (is_full)
+		(void)words_replayed(r->run, " — ", out);
 	if (is_full && words_started(r->run, &us)) {
 		buf_adds(out, " — ");
 		words_time(us, out);

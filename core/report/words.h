@@ -14,6 +14,8 @@ void words_title(const struct report *r, bool is_full, struct buf *out);
 void words_counts(const struct report *r, struct buf *out);
 /* ", 2 from earlier runs", taken or cached; nothing for none. */
 void words_earlier(const struct report *r, struct buf *out);
+/* " — replayed from tape" behind `before`; false: the run was a live one. */
+bool words_replayed(struct str run, const char *before, struct buf *out);
 /* "changed since run 7" */
 void words_changes(const struct report_changes *c, struct buf *out);
 

@@ -39,6 +39,9 @@ struct credentials_context {
 	/* Programs start in its folder; a file of a credential must not lie
 	   where one of its programs may have written. */
 	const struct config *config;
+	/* Nothing is started with the values: no program prints one, and the
+	   name of one that is not here stands for it. */
+	bool is_replay;
 };
 
 struct credentials *credentials_new(const struct credentials_context *context)

@@ -8,6 +8,7 @@
 #include "core/base/mem.h"
 #include "core/client/asks.h"
 #include "core/client/client.h"
+#include "core/client/tape.h"
 #include "core/mcp/wire/rpc.h"
 #include "core/run/credentials.h"
 #include "core/run/remotes.h"
@@ -50,6 +51,7 @@ struct pool_server {
 	const char *afresh;	  /* why the next start is not the first; in the
 				     arena, or static; NULL: it is, or the last one
 				     left */
+	struct tape_server *tape; /* NULL: it is on none */
 	struct pool_server *next;
 };
 
@@ -180,7 +182,7 @@ static int prepare_server(struct pool_server *s, const struct plan_step *plan,
 		return -1;
 	}
 	assert(!server->url || o->remotes);
-	if (server->url &&
+	if (server->url && !tape_is_replay(o->tape) &&
 	    (remote_spec_of_server(server, o->credentials, &spec, err) < 0 ||
 	     remote_server_new(o->remotes, &spec, &s->remote, err) < 0))
 		return -1;
@@ -194,8 +196,9 @@ static int prepare_server(struct pool_server *s, const struct plan_step *plan,
 		.words = s->asks.sampling,
 		.cwd = o->sampling_cwd,
 		.policy = o->sampling_policy,
+		.tape = o->tape,
 	};
-	if (sampler_check(&sampling, err) < 0)
+	if (!tape_is_replay(o->tape) && sampler_check(&sampling, err) < 0)
 		return -1;
 	s->sampler = s->asks.sampler = sampler_new(&sampling);
 	return 0;
@@ -233,6 +236,10 @@ static void own_arguments(struct gate_request *r, struct arena *arena)
 	r->from_data = from_data;
 }
 
+static const char *name_on_tape(const struct plan_step *plan)
+{
+	return plan->step->server ? plan->step->server->name : plan->step->name;
+}
 
 /* The server that the user's plan describes; one that can never start, too. */
 static struct pool_server *server_for(struct pool *p, const struct pool_user *u)
@@ -259,6 +266,11 @@ static struct pool_server *server_for(struct pool *p, const struct pool_user *u)
 	s->request.env = env_lines(&s->env);
 	if (prepare_server(s, u->plan, &err) < 0)
 		s->wrong = keep_error(&err, &s->arena);
+	if (p->o.tape)
+		s->tape = tape_server(p->o.tape, name_on_tape(u->plan),
+				      u->plan->request.argv);
+	if (s->tape && s->remote)
+		s->tape->scrub = s->remote->scrub;
 	s->next = p->servers;
 	p->servers = s;
 	return s;
@@ -436,6 +448,10 @@ struct scrub *pool_scrub(const struct pool_user *u)
 	return u->server && u->server->remote ? u->server->remote->scrub : NULL;
 }
 
+struct recording *pool_taped(const struct pool_user *u)
+{
+	return u->server && u->server->tape ? tape_last(u->server->tape) : NULL;
+}
 
 static struct client *new_client(struct pool_server *s, struct pool_user *u)
 {
@@ -469,6 +485,13 @@ static struct client *new_client(struct pool_server *s, struct pool_user *u)
 		s->remote->spec.message_max = s->message_max;
 		s->remote->spec.timeout_ms = s->timeout_ms;
 		context.scrub = s->remote->scrub;
+	}
+	if (tape_is_replay(s->pool->o.tape)) {
+		options.request = NULL;
+		options.open = tape_open;
+		options.open_arg = s->tape;
+	} else {
+		options.tape = s->tape;
 	}
 	asks_declare(&s->asks, &options.session.declared);
 	return client_new(&context, &options);

@@ -87,6 +87,7 @@ struct pool_options {
 	/* How servers with a URL are reached; NULL: no server has one. */
 	struct remotes *remotes;
 	struct credentials *credentials;
+	struct tape *tape; /* sessions are recorded, or replayed; or NULL */
 };
 
 struct pool *pool_new(const struct pool_options *options) MUST_USE;
@@ -125,6 +126,8 @@ void pool_hurry(struct pool *p, const struct pool_user *u, enum pool_end how);
  * pool_free()
  */
 struct scrub *pool_scrub(const struct pool_user *u) MUST_USE;
+/* Recording of the last start of the user's server; NULL: none. Borrowed. */
+struct recording *pool_taped(const struct pool_user *u) MUST_USE;
 /* Does no server run? */
 bool pool_is_idle(const struct pool *p) MUST_USE;
 

@@ -190,7 +190,7 @@ int record_open(struct record *r, struct err *err)
 	r->which = which_of(r);
 	for (size_t i = 0; i < said->n; i++)
 		warn(r, said->item[i]);
-	if (r->o->dry_run)
+	if (r->o->dry_run || r->o->replay)
 		return loop_take_signals(r->loop, err);
 	if (ledger_open(NULL, &r->ledger, &why) == 0) {
 		/* waits without signals taken: Ctrl-C ends that as ever */
@@ -253,6 +253,8 @@ static void fill_facts(struct record *r)
 		jw_kv_cstr(&w, "leash", r->leash);
 	if (r->ended_by)
 		jw_kv_cstr(&w, "ended_by", r->ended_by);
+	if (r->o->replay)
+		jw_kv_cstr(&w, "replay", r->o->replay);
 	if (r->result->walk.earlier) {
 		jw_key(&w, "taken_from");
 		jw_uint(&w, r->result->walk.earlier->generation);

@@ -195,7 +195,8 @@ static int execute(struct run *r, struct err *err)
 	walk_init(r->walk, &r->world.walks, &result->arena);
 	r->giver = (struct jobs_giver){walk_go, r->walk};
 	jobs_join(&r->world.walks.jobs, &r->giver);
-	if (walk_plan(r, err) < 0)
+	if (walk_plan(r, err) < 0 ||
+	    (r->o->record && tape_end(r->world.tape, err) < 0))
 		return -1;
 	record_fill(&r->record);
 	record_end(&r->record, NULL);

@@ -61,6 +61,7 @@ struct run_options {
 	const char *from;      /* steps before it are taken from the last run */
 	struct events *events; /* borrowed; NULL: none are told */
 	const char *resume;    /* a generation, or "last"; NULL: none */
+	const char *record, *replay; /* folders of a tape; NULL: none */
 	bool dry_run;
 	bool no_cache; /* `cache` of steps does not count */
 	bool allow_empty;

@@ -166,7 +166,7 @@ static void leave(struct step_run *s)
 		return;
 	}
 	if (c && step_has_failed(s))
-		step_advise(s, client_stderr(c), NULL);
+		step_advise(s, client_stderr(c), NULL, NULL);
 	step_end(s);
 }
 
@@ -200,7 +200,7 @@ static void on_closed(struct pool_user *u, struct client *c)
 			s->ctx->verdict(s->ctx->arg, s, v);
 	}
 	if (v)
-		step_advise(s, client_stderr(c), v);
+		step_advise(s, client_stderr(c), v, pool_taped(u));
 	if (s->phase == STEP_CLOSING && m->waits)
 		step_end(s);
 	else if (s->phase == STEP_ENDED)

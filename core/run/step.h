@@ -81,6 +81,7 @@ struct step_context {
 	/* Names of the steps around its routine, each with a slash; "". */
 	const char *path;
 	const struct values *values; /* at the time of a step's turn */
+	struct tape *tape;   /* of the run; NULL: none is kept or replayed */
 	struct saver *saver; /* of the files that steps save */
 	/* Choose who does a step, or one of the executions of `whole`. */
 	const struct step_doer *(*doer)(const struct step_run *s);

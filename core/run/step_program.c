@@ -39,7 +39,7 @@ static void on_ended(void *arg)
 	step_finish(s, &j);
 	s->scrubbed += p->child.scrubbed;
 	step_keep_said(s, child_stderr(&p->child), "");
-	step_advise(s, child_stderr(&p->child), v);
+	step_advise(s, child_stderr(&p->child), v, p->taped);
 	if (s->ctx->verdict)
 		s->ctx->verdict(s->ctx->arg, s, v);
 	step_close(s, NULL);
@@ -58,6 +58,7 @@ static void begin(struct step_run *s)
 		.stderr_max = s->plan->step->stderr_max,
 		.stdout_max = s->plan->step->stdout_max,
 		.input = s->plan->input,
+		.tape = s->ctx->tape,
 		.over = on_over,
 		.ended = on_ended,
 		.arg = s,
@@ -79,7 +80,7 @@ static void stop(struct step_run *s, const char *why UNUSED)
 	struct program *p = s->work;
 
 	p->child.o.grace_ms = s->ctx->grace_ms;
-	child_end(&p->child,
+	program_end(p,
 		    s->hurry == POOL_KILL ? CHILD_KILLING : CHILD_TERMINATING);
 }
 

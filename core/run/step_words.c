@@ -7,6 +7,7 @@
 #include "core/base/state_dir.h"
 #include "core/base/text.h"
 #include "core/client/known_tools.h"
+#include "core/client/recording.h"
 #include "core/client/said.h"
 #include "core/config/references.h"
 #include "core/run/advice.h"
@@ -326,7 +327,7 @@ static const char *words_again(struct step_run *s)
 }
 
 void step_advise(struct step_run *s, struct str err_tail,
-		 const struct gate_verdict *v)
+		 const struct gate_verdict *v, struct recording *taped)
 {
 	struct gate_request request = s->plan->request;
 	struct advice_known known = {
@@ -375,6 +376,8 @@ void step_advise(struct step_run *s, struct str err_tail,
 	s->result.n_advice = list.n + had;
 	/* of a shared process they count for the step that started it */
 	s->result.refused |= list.is_refused && is_own;
+	if (taped && is_own)
+		s->result.refused = taped->end.is_refused |= s->result.refused;
 	fail_refused(s);
 }
 

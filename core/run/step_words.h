@@ -18,9 +18,10 @@ void step_keep_said(struct step_run *s, struct str err_tail,
  * Keep advice, and print what is new of it.
  *
  * v      NULL: its program lives on; its verdict may come later
+ * taped  keeps whether something was refused, or tells it; NULL: none
  */
 void step_advise(struct step_run *s, struct str err_tail,
-		 const struct gate_verdict *v);
+		 const struct gate_verdict *v, struct recording *taped);
 /* Has a call failed because the server has no such tool? */
 bool step_misses_tool(struct step_run *s) MUST_USE;
 /* Keep what a part's program said, and the advice about it; copied, and each

@@ -8,6 +8,7 @@
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/client/failure.h"
+#include "core/client/tape.h"
 #include "core/config/server_url.h"
 #include "core/run/previous.h"
 #include "core/run/step_inputs.h"
@@ -41,8 +42,15 @@ static void judge_saves(struct walk *w, struct plan_step *p)
 		refuse(w, p, &err, REASON_SAVE);
 }
 
+/* "outer/inner" of a step of a routine within. */
+static const char *path_of(struct walk *w, const struct plan_step *p)
+{
+	return arena_printf(w->arena, "%s%s", w->ctx.path, p->step->name);
+}
+
 static void judge(struct walk *w, struct plan_step *p)
 {
+	const struct err *was = tape_refused(w->ctx.tape, path_of(w, p));
 	struct gate *gate = w->ctx.gate;
 	struct err err = ERR_INIT;
 
@@ -52,10 +60,19 @@ static void judge(struct walk *w, struct plan_step *p)
 	/* a dry run of a step that lacks a variable, or one without program */
 	if (!p->request.policy)
 		return;
+	if (was) {
+		refuse(w, p, was, REASON_POLICY);
+		return;
+	}
+	/* nothing of it starts */
+	if (tape_has(w->ctx.tape,
+		     p->step->server ? p->step->server->name : p->step->name))
+		return;
 	if (p->request.program
 		    ? gate_check(gate, &p->request, &err) == 0
 		    : server_url_judge(gate, p->step->server, &err) == 0)
 		return;
+	tape_refuse(w->ctx.tape, path_of(w, p), &err);
 	refuse(w, p, &err, REASON_POLICY);
 }
 
@@ -74,6 +91,7 @@ static void give_credentials(struct walk *w, struct plan_step *p,
 		     0) &&
 	    !w->ctx.loop->signal && !w->cancelled) {
 		err.kind = ERR_CREDENTIAL;
+		tape_refuse(w->ctx.tape, path_of(w, p), &err);
 		refuse(w, p, &err, REASON_NO_CREDENTIAL);
 	}
 }

@@ -155,13 +155,15 @@ static void open_pool(struct world *w)
 		.config = config,
 	};
 
-	w->eras = eras_open(remote.state_dir);
+	/* each session of a tape begins as if nothing was known */
+	w->eras = w->tape ? NULL : eras_open(remote.state_dir);
 	w->credentials = credentials_new(&(struct credentials_context){
 		.loop = w->record->loop,
 		.gate = w->gate,
 		.scrub = w->scrub,
 		.policy = &config->sandbox,
 		.config = config,
+		.is_replay = tape_is_replay(w->tape),
 	});
 	w->remotes = remotes_new(&remote);
 	w->pool = pool_new(&(struct pool_options){
@@ -173,6 +175,7 @@ static void open_pool(struct world *w)
 		.sampling_cwd = config->dir,
 		.remotes = w->remotes,
 		.credentials = w->credentials,
+		.tape = w->tape,
 	});
 }
 
@@ -209,6 +212,7 @@ static void set_walks(struct world *w)
 		.gate = w->gate,
 		.scrub = w->scrub,
 		.pool = w->pool,
+		.tape = w->tape,
 		.jobs = &walks->jobs,
 		.doer = doer_of,
 		.approvals = &w->approvals,
@@ -232,14 +236,30 @@ static void set_walks(struct world *w)
 	walks->events = o->events;
 	walks->begun = on_step_begun;
 	walks->ended = on_step_ended;
-	walks->generation = rec->result->report.generation;
-	walks->begin_wall_ns = rec->begin_wall_ns;
-	walks->no_cache = o->no_cache || o->tracer;
+	walks->generation = w->run.generation;
+	walks->begin_wall_ns = w->run.begin_wall_ns;
+	walks->no_cache = o->no_cache || o->tracer || w->tape;
 	if (!o->tracer)
 		return;
 	walks->earlier[0] = o->earlier;
 	walks->earlier[1] = previous_find(rec->ledger, &which, false,
 					  UINT64_MAX, &rec->result->arena);
+}
+
+static int open_tape(struct world *w, struct err *err)
+{
+	const struct run_options *o = w->record->o;
+	const struct tape_options options = {
+		.dir = o->record ? o->record : o->replay,
+		.config = &o->file->config,
+		.scrub = w->scrub,
+	};
+
+	w->run.generation = w->record->result->report.generation;
+	w->run.begin_wall_ns = w->record->begin_wall_ns;
+	if (o->record)
+		return tape_record(&options, &w->run, &w->tape, err);
+	return o->replay ? tape_replay(&options, &w->run, &w->tape, err) : 0;
 }
 
 int world_open(struct world *w, struct record *rec, struct err *err)
@@ -251,7 +271,7 @@ int world_open(struct world *w, struct record *rec, struct err *err)
 	for (size_t i = 0; i < values->n; i++)
 		scrub_add(w->scrub, str_of(values->item[i]));
 	log_set_filter(scrub_log_filter, w->scrub);
-	if (open_gate(w, err) < 0)
+	if (open_tape(w, err) < 0 || open_gate(w, err) < 0)
 		return -1;
 	open_pool(w);
 	set_walks(w);
@@ -280,6 +300,7 @@ void world_close(struct world *w)
 	free(w->walks.jobs.giver);
 	log_set_filter(NULL, NULL);
 	eras_free(w->eras);
+	tape_free(w->tape);
 	scrub_free(w->scrub);
 	notices_close(w->notices, w->record && w->record->which.whole);
 }

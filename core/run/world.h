@@ -5,6 +5,7 @@
 #ifndef CORE_RUN_WORLD_H
 #define CORE_RUN_WORLD_H
 
+#include "core/client/tape.h"
 #include "core/run/approve.h"
 #include "core/run/record.h"
 
@@ -19,6 +20,8 @@ struct world {
 	struct credentials *credentials;
 	struct remotes *remotes;
 	struct notices *notices;
+	struct tape *tape;   /* NULL: none */
+	struct tape_run run; /* as steps see it */
 	struct approvals approvals;
 };
 
