@@ -15,6 +15,7 @@
 #include "core/cli/target.h"
 #include "core/cli/tool_args.h"
 #include "core/client/tool_check.h"
+#include "core/run/pinned.h"
 
 const struct option options_call[] = {
 	{"args", 0, "JSON|@FILE|-", "all arguments as one JSON object"},
@@ -107,6 +108,18 @@ static void hint_content(struct target *t, struct str content)
 		    scan_get(it.value, "text", &v) && scan_string(v, &text))
 			target_hint(t, buf_str(&text));
 	}
+}
+
+/* errors  ERR_PIN  the server is pinned, and the tool is another */
+static int check_pin(const struct target *t, const struct listing_item *item,
+		     struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const char *why = NULL;
+
+	if (t->keys.pin)
+		why = pinned_refusal(t->config, &t->keys, item, &arena);
+	return why ? err_set(err, ERR_PIN, "%s", why) : 0;
 }
 
 static enum rigour rigour_of(const struct target *t)
@@ -437,6 +450,8 @@ static int check_line(struct slot *s, struct str tool, struct str arguments,
 	item = listing_find(&set->list, tool);
 	if (!item)
 		return target_unknown(s->batch->t, &set->list, tool.p, err);
+	if (check_pin(s->batch->t, item, err) < 0)
+		return -1;
 	s->check = &set->checks[item - set->list.item];
 	s->set = set;
 	set->users++;
@@ -777,6 +792,8 @@ static int call_one(struct target *t, const struct listing *tools,
 
 	if (!item && tools)
 		return target_unknown(t, tools, name, err);
+	if (item && check_pin(t, item, err) < 0)
+		return -1;
 	tool_check_init(check, tool);
 	if (tool_args_read(t->args, NULL,
 			   tool.p ? tool_input_schema(tool) : tool, &t->arena,
@@ -828,6 +845,7 @@ static int check_usage(const struct args *args, struct err *err)
 
 static int call(struct target *t, UNUSED void *arg, struct err *err)
 {
+	const bool needs_list = t->keys.pin;
 	struct tool_check check = {0};
 	struct listing tools;
 	int r = 1;
@@ -837,8 +855,8 @@ static int call(struct target *t, UNUSED void *arg, struct err *err)
 	else
 		t->files.max = LIMIT_MESSAGE_BYTES;
 	listing_init(&tools, LISTING_TOOLS);
-	if (!args_has(t->args, "no-list"))
-		r = target_list(t, LISTING_TOOLS, false, &tools, err);
+	if (!args_has(t->args, "no-list") || needs_list)
+		r = target_list(t, LISTING_TOOLS, needs_list, &tools, err);
 	if (r >= 0)
 		r = args_has(t->args, "batch")
 			    ? call_many(t, r ? NULL : &tools, err)

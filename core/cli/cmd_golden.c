@@ -12,6 +12,7 @@
 #include "core/cli/candidate.h"
 #include "core/cli/command.h"
 #include "core/cli/compare.h"
+#include "core/cli/golden_tools.h"
 #include "core/cli/open.h"
 #include "core/cli/param_options.h"
 #include "core/cli/past.h"
@@ -31,6 +32,8 @@ const struct option options_golden[] = {
 	COMPARE_OPTIONS,
 	{"path", 0, "PATH",
 	 "accept, reject: only the differences that this path selects"},
+	{"tools", 0, NULL,
+	 "record, check, accept: the tools of servers instead of a report"},
 	{"unused", 0, NULL, "list: only files without a routine"},
 	PARAM_OPTIONS,
 	{0},
@@ -691,6 +694,8 @@ int cmd_golden(const struct args *args, struct err *err)
 	struct work w = {.args = args};
 	int status;
 
+	if (args_has(args, "tools"))
+		return golden_tools(args, err);
 	if (find_verb(args, &w.verb, err) < 0)
 		return -1;
 	if (w.verb->has_routine)

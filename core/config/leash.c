@@ -250,6 +250,12 @@ void leash_guard(const struct config *config, const char *state_dir,
 	}
 	add(&hide, more);
 	for (struct config_part p = {0}; config && config_next(config, &p);) {
+		/* kept tools are not made by a program that is judged by them
+		 */
+		if (!absent.list.n &&
+		    ((p.server && p.server->pin) || (p.step && p.step->pin)))
+			add(&absent, arena_printf(arena, "%s/golden/tools",
+						  config->dir));
 		add_list(&written, &p.sandbox->write);
 		for (size_t i = 0; p.sandbox->tmp_shared && i < tmp.n; i++)
 			add(&written, tmp.item[i]);

@@ -1113,6 +1113,10 @@ static void check_command(struct loader *l, const struct toml_value *from,
 		load_error(l, s,
 			   "\"strict\" needs a \"tool\": stdout has no "
 			   "schema");
+	if (s->pin && (!s->tool || !s->server_name))
+		load_error(l, s,
+			   "\"pin\" needs a \"tool\" of a \"server\", under "
+			   "whose name its tools are kept");
 	if (s->params && !s->tool && s->command)
 		load_warning(l, s,
 			     "\"params\" reach a tool only; without \"tool\" "

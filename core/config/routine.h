@@ -157,6 +157,7 @@ struct step {
 	uint64_t stdout_max, stderr_max; /* bytes */
 	const char *protocol;
 	bool strict;	   /* arguments and result must fit their schemas */
+	bool pin;	   /* the tool must be as it was accepted */
 	const char *unset; /* as of a server */
 	uint32_t line, col;
 };

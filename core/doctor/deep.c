@@ -7,6 +7,7 @@
 #include "core/run/advice.h"
 #include "core/run/advice_command.h"
 #include "core/run/credentials.h"
+#include "core/run/pinned.h"
 #include "core/run/pool.h"
 #include "core/run/remotes.h"
 
@@ -117,6 +118,23 @@ static void fail(struct asked *a, const struct client *c, const char *sentence,
 		   said.n ? buf_cstr(&said) : details);
 }
 
+/* Add the row of a pinned tool that is not as it was accepted. */
+static void say_drift(struct asked *a, const struct plan_step *step,
+		      const struct listing_item *tool)
+{
+	struct doctor *d = a->deep->d;
+	const char *why = NULL;
+
+	if (step->is_pinned && tool)
+		why = pinned_refusal(d->config, step->step->server, tool,
+				     d->arena);
+	if (why)
+		doctor_add(d, "pin", doctor_row_name(d, a->whole, step->step),
+			   CHECK_FAILED, "", "%s",
+			   clean(a, str_first(str_of(why),
+					      str_find(str_of(why), '\n'))));
+}
+
 /* Add the row of the server, and one for each of its steps whose tool is
    missing. */
 static void say_list(struct asked *a, const struct listing *list)
@@ -136,6 +154,7 @@ static void say_list(struct asked *a, const struct listing *list)
 		    (!server || step->step->server != server || !tool ||
 		     step->reason != REASON_NONE))
 			continue;
+		say_drift(a, step, listing_find(list, str_of(tool)));
 		has_tool = !*tool || listing_find(list, str_of(tool));
 		if (has_tool && step != a->plan)
 			continue;

@@ -16,6 +16,7 @@
 #include "core/doctor/programs.h"
 #include "core/doctor/scheduled.h"
 #include "core/run/advice_command.h"
+#include "core/run/pinned.h"
 
 /* Advice where no setting of the machine helps. */
 #define NO_REMEDY \
@@ -111,6 +112,20 @@ static void look_at_approval(struct doctor *d, const struct plan *plan,
 		   "asks a person%s", is_agreed ? "; agreed beforehand" : "");
 }
 
+/* Whether the tool is as it was accepted the server alone can tell. */
+static void look_at_pin(struct doctor *d, const char *name,
+			const struct server *server)
+{
+	const char *why = pinned_missing(d->config, server, d->arena);
+
+	if (why)
+		doctor_add(d, "pin", name, CHECK_FAILED,
+			   arena_printf(d->arena,
+					"matins golden record --tools%s",
+					advice_config(d->config, d->arena)),
+			   "%s", why);
+}
+
 static void look_at_steps(struct doctor *d, const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->n_steps; i++) {
@@ -137,6 +152,8 @@ static void look_at_steps(struct doctor *d, const struct plan *plan)
 					      !doctor_is_met(plan, i, false));
 		if (step->server)
 			look_at_server(d, name, step->server);
+		if (s->is_pinned && !d->options->deep)
+			look_at_pin(d, name, step->server);
 	}
 }
 

@@ -314,6 +314,7 @@ static void make_request(const struct plan_options *o, struct plan_step *p,
 	p->protocol = step->protocol;
 	p->strict = step->strict || (server && server->strict);
 	p->policy = o->config->sandbox;
+	p->is_pinned = server && (step->pin || server->pin);
 	if (server) {
 		p->server_env = server->env;
 		if (!p->protocol)

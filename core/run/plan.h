@@ -47,6 +47,7 @@ struct plan_step {
 	const struct flow_step *flow; /* steps to wait for */
 	const char *protocol;	      /* pinned revision, or NULL */
 	bool strict;		      /* the step says so, or its server */
+	bool is_pinned;		      /* its tool must be as it was accepted */
 	bool owns_items;	      /* the person gave them */
 	struct env_refs server_env;   /* of its server; n = 0 without */
 };

@@ -6,6 +6,7 @@
 #include "core/base/mem.h"
 #include "core/client/known_tools.h"
 #include "core/client/tool_check.h"
+#include "core/run/pinned.h"
 #include "core/run/step_result.h"
 #include "core/run/step_words.h"
 
@@ -370,9 +371,23 @@ static void check_and_call(struct call *c, const struct client_listed *l,
 			   const struct listing_item *item)
 {
 	AUTO(buf_release) struct buf says = BUF_INIT(BUF_UNBOUNDED);
+	const struct plan_step *p = c->step->plan;
 	struct tool_findings found;
+	const char *pinned = NULL;
 
 	use_tool(c, item);
+	if (p->is_pinned)
+		pinned = pinned_refusal(p->config, p->step->server, item,
+					&c->step->arena);
+	if (pinned) {
+		fail(c, REASON_PIN, pinned);
+		return;
+	}
+	if (!p->strict) {
+		tool_check_release(&c->check);
+		send_call(c);
+		return;
+	}
 	if (!fits(c, &found) || found.unusable) {
 		tool_findings_say(&found, &says);
 		buf_adds(&says, "; it was not called");
@@ -421,7 +436,7 @@ static void on_list(void *arg, const struct client_listed *l)
 			  "the server answered error %lld to tools/list, which "
 			  "`%s` needs: %.*s",
 			  (long long)e->of->code,
-			  "strict",
+			  s->plan->strict ? "strict" : "pin",
 			  STR_ARG(e->of->message));
 		close_call(c);
 	} else if (l->type != CLIENT_RESULT) {
@@ -488,7 +503,7 @@ static void begin(struct step_run *s)
 	s->work = c;
 	c->step = s;
 	ask_for_hint(c);
-	if (s->plan->strict)
+	if (s->plan->strict || s->plan->is_pinned)
 		list_tools(c, false);
 	else
 		send_call(c);
