@@ -437,3 +437,23 @@ int ledger_finish(struct ledger *l, uint64_t generation,
 	return stored;
 }
 
+int ledger_amend(struct ledger *l, uint64_t generation,
+		 const struct ledger_amendment *a, struct err *err)
+{
+	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+	char sum[SHA256_HEX_BYTES];
+	struct jw w;
+
+	sha256_hex(a->report, sum);
+	jw_init(&w, &line, false);
+	ledger_event_begin(&w, EVENT_NOTIFIED, generation, &a->which,
+			   a->wall_ns);
+	jw_kv_raw(&w, "notices", a->notices);
+	jw_kv_cstr(&w, "sha256", sum);
+	jw_end(&w);
+	if (ledger_append(l, &line, err) < 0 || ledger_sync(l, err) < 0)
+		return -1;
+	return a->keep_runs ? store_replace(l->dir, a->which.file, generation,
+					    a->report, err)
+			    : 0;
+}

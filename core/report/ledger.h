@@ -105,6 +105,24 @@ int ledger_finish(struct ledger *l, uint64_t generation,
 /* Add the members of a `started` line by which this process is known. */
 void ledger_add_process(struct jw *w);
 
+/* What is added to a run that has finished. */
+struct ledger_amendment {
+	struct ledger_routine which;
+	struct str notices; /* a JSON array, for the line */
+	struct str report;  /* with them */
+	uint64_t keep_runs; /* 0: reports are not kept */
+	int64_t wall_ns;    /* of now */
+};
+
+/*
+ * Replace the report of a run that has finished by one with its notices. A line
+ * `notified` has its hash first, so that whatever a crash leaves is believed.
+ *
+ * errors  ERR_SYS  the report before stays
+ */
+int ledger_amend(struct ledger *l, uint64_t generation,
+		 const struct ledger_amendment *a, struct err *err) MUST_USE;
+
 /*
  * Report whether the process of a run lives, by boot, pid and start time.
  *

@@ -6,7 +6,7 @@
 #include "core/base/clock.h"
 #include "core/base/scan.h"
 
-static const char *const kinds[] = {"started", "finished"};
+static const char *const kinds[] = {"started", "finished", "told", "notified"};
 
 bool ledger_event_read(struct str line, struct ledger_event *ret)
 {

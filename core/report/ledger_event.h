@@ -24,6 +24,8 @@ struct ledger_routine {
 enum ledger_event_kind {
 	EVENT_STARTED,
 	EVENT_FINISHED,
+	EVENT_TOLD,
+	EVENT_NOTIFIED,
 };
 
 struct ledger_event {

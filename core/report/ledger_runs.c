@@ -36,7 +36,7 @@ bool ledger_run_wrote(const struct ledger_run *run, struct str report)
 	char sum[SHA256_HEX_BYTES];
 
 	sha256_hex(report, sum);
-	return !strcmp(sum, run->sha256);
+	return !strcmp(sum, run->sha256) || !strcmp(sum, run->sha256_before);
 }
 
 int ledger_run_report(const struct ledger *l, const struct ledger_run *run,
@@ -70,6 +70,7 @@ static struct ledger_run *new_run(struct ledger_walk *w,
 		.finished = "",
 		.summary = "",
 		.sha256 = "",
+		.sha256_before = "",
 	};
 	return run;
 }
@@ -97,8 +98,17 @@ static struct ledger_run *end_of(struct ledger_walk *w, uint64_t generation)
 	return NULL;
 }
 
+static void add_notified(struct ledger_walk *w, const struct ledger_event *e)
+{
+	struct ledger_run *run = new_run(w, e);
+
+	run->sha256 = ledger_event_text(e, "sha256", w->arena);
+	keep_end(w, run);
+}
+
 static void add_end(struct ledger_walk *w, const struct ledger_event *e)
 {
+	struct ledger_run *notified = end_of(w, e->generation);
 	struct ledger_run *run = new_run(w, e);
 	struct str value;
 	int64_t status;
@@ -111,6 +121,10 @@ static void add_end(struct ledger_walk *w, const struct ledger_event *e)
 	run->success = scan_true(e->doc, "success");
 	if (scan_get(e->doc, "exit", &value) && scan_int64(value, &status))
 		run->exit_status = (int)status;
+	if (notified) {
+		run->sha256_before = run->sha256;
+		run->sha256 = notified->sha256;
+	}
 	keep_end(w, run);
 }
 
@@ -172,6 +186,8 @@ static int find_start(struct ledger_walk *w, struct err *err)
 	while ((r = ledger_lines_next(&w->lines, &e, err)) > 0) {
 		if (e.kind == EVENT_FINISHED)
 			add_end(w, &e);
+		else if (e.kind == EVENT_NOTIFIED)
+			add_notified(w, &e);
 		if (e.kind != EVENT_STARTED)
 			continue;
 		w->next = add_start(w, &e);

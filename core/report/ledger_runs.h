@@ -27,6 +27,7 @@ struct ledger_run {
 	bool success;
 	int exit_status;
 	const char *sha256; /* of the report, hexadecimal; "" without one */
+	const char *sha256_before; /* of it without its notices; "" */
 };
 
 /*
@@ -36,7 +37,8 @@ struct ledger_run {
  */
 bool ledger_run_is(const struct ledger_run *run, const char *routine,
 		   const char *file) MUST_USE;
-/* Is it the report of the run? */
+/* Is it the report of the run? A run that was ended while it added the facts
+   of notices has left the one before. */
 bool ledger_run_wrote(const struct ledger_run *run, struct str report) MUST_USE;
 /*
  * Append the report that is kept of a run to `out`.

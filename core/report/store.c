@@ -239,6 +239,14 @@ int store_put(const char *state_dir, const char *file, uint64_t generation,
 	return 0;
 }
 
+int store_replace(const char *state_dir, const char *file, uint64_t generation,
+		  struct str report, struct err *err)
+{
+	AUTO(mem_freep)
+	char *path = path_of(state_dir, file, generation, "json");
+
+	return fd_replace_file(path, report, 0600, true, err);
+}
 
 /* ---- journals ---- */
 

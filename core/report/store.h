@@ -34,6 +34,10 @@ int store_put(const char *state_dir, const char *file, uint64_t generation,
 	      const struct timespec *room, char ret_hex[SHA256_HEX_BYTES],
 	      struct err *err) MUST_USE;
 
+/* Replace a report that is kept: a crash leaves one of the two. */
+int store_replace(const char *state_dir, const char *file, uint64_t generation,
+		  struct str report, struct err *err) MUST_USE;
+
 /*
  * Remove, while there is time, what the next report of the file will push out.
  * Where a run is lost then, there is one report less; so with one that is kept

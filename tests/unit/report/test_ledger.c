@@ -12,6 +12,7 @@
 #include "core/base/state_dir.h"
 #include "core/report/ledger_lock.h"
 #include "core/report/ledger_runs.h"
+#include "core/report/ledger_told.h"
 #include "core/report/store.h"
 #include "tests/unit/temp_dir.h"
 
@@ -441,4 +442,303 @@ TEST(default_dir, variables, are_heeded_in_order)
 	unsetenv("HOME");
 	assert_null(state_dir_find(&arena));
 	arena_release(&arena);
+}
+
+/* ---- a walk from the end ---- */
+
+/* Generations and states that a walk gives: "3 lost, 2 finished, ". */
+static const char *walk(struct ledger *l, int64_t since_ns, struct arena *arena)
+{
+	AUTO(ledger_walk_release) struct ledger_walk w;
+	const struct ledger_run *run;
+	struct err err = ERR_INIT;
+	const char *all = "";
+
+	ledger_walk_init(&w, l, arena);
+	w.since_ns = since_ns;
+	while (ledger_walk_next(&w, &run, &err) > 0)
+		all = arena_printf(arena, "%s%llu %s, ", all,
+				   (unsigned long long)run->generation,
+				   run_state_name(run->state));
+	return all;
+}
+
+static void append_event(const char *dir, const char *event,
+			 unsigned generation)
+{
+	AUTO(mem_freep)
+	char *line = mem_printf(
+		"{\"event\":\"%s\",\"generation\":%u,"
+		"\"routine\":\"r\",\"at\":\"2026-01-01T00:00:00.000Z\"}\n",
+		event, generation);
+
+	append_text(dir, line);
+}
+
+TEST_IN(temp_dir, walk, runs_side_by_side, come_newest_first)
+{
+	struct ledger *l = open_at(*state);
+	struct arena arena = ARENA_INIT;
+
+	assert_string_equal(walk(l, 0, &arena), "");
+	append_event(*state, "started", 1);
+	append_event(*state, "started", 2);
+	append_event(*state, "finished", 2);
+	append_event(*state, "started", 3);
+	append_event(*state, "finished", 1);
+	append_text(*state, "{\"event\":\"fini");
+	assert_string_equal(walk(l, 0, &arena),
+			    "3 lost, 2 finished, 1 finished, ");
+	arena_release(&arena);
+	ledger_free(l);
+}
+
+TEST_IN(temp_dir, walk, end_without_beginning, comes_in_its_place)
+{
+	struct ledger *l = open_at(*state);
+	struct arena arena = ARENA_INIT;
+
+	append_event(*state, "finished", 1);
+	append_event(*state, "started", 2);
+	append_event(*state, "finished", 3);
+	append_event(*state, "finished", 4);
+	append_event(*state, "finished", 2);
+	assert_string_equal(walk(l, 0, &arena),
+			    "4 finished, 3 finished, 2 finished, 1 finished, ");
+	arena_release(&arena);
+	ledger_free(l);
+}
+
+/* The report is replaced behind its line: either of the two is the run's. */
+TEST_IN(temp_dir, walk, amended_report, is_believed_before_and_after)
+{
+	AUTO(ledger_walk_release) struct ledger_walk w;
+	const struct ledger_amendment a = {
+		.which = routine_r,
+		.notices = STR("[]"),
+		.report = STR("{\"n\":1}\n"),
+		.keep_runs = 100,
+	};
+	struct ledger *l = open_at(*state);
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct arena arena = ARENA_INIT;
+	const struct ledger_run *run;
+	struct err err = ERR_INIT;
+
+	finish(l, start(l, "r"), true);
+	assert_int_equal(ledger_amend(l, 1, &a, &err), 0);
+	start(l, "r");
+	assert_int_equal(store_get(*state, FILE_A, 1, &out, &err), 0);
+	assert_string_equal(buf_cstr(&out), "{\"n\":1}\n");
+	ledger_walk_init(&w, l, &arena);
+	assert_int_equal(ledger_walk_next(&w, &run, &err), 1);
+	assert_false(ledger_run_wrote(run, a.report));
+	assert_int_equal(ledger_walk_next(&w, &run, &err), 1);
+	assert_int_equal(run->state, RUN_FINISHED);
+	assert_true(run->success);
+	assert_true(ledger_run_wrote(run, a.report));
+	assert_true(ledger_run_wrote(run, stored));
+	assert_false(ledger_run_wrote(run, STR("{}")));
+	buf_release(&out);
+	arena_release(&arena);
+	ledger_free(l);
+}
+
+/* Of a long ledger the last blocks are read, and no more. */
+TEST_IN(temp_dir, walk, one_step, reads_the_end_alone)
+{
+	AUTO(ledger_walk_release) struct ledger_walk w;
+	struct ledger *l = open_at(*state);
+	struct arena arena = ARENA_INIT;
+	const struct ledger_run *run;
+	struct err err = ERR_INIT;
+
+	for (unsigned i = 1; i <= 2000; i++)
+		append_event(*state, "started", i);
+	ledger_walk_init(&w, l, &arena);
+	assert_int_equal(ledger_walk_next(&w, &run, &err), 1);
+	assert_int_equal(run->generation, 2000);
+	assert_true(w.lines.end > 100000);
+	assert_true(w.lines.end - w.lines.from <= 4096);
+	arena_release(&arena);
+	ledger_free(l);
+}
+
+/* A clock that was set back for a while hides no run behind. */
+TEST_IN(temp_dir, walk, earlier_runs_in_a_row, end_it)
+{
+	const int64_t S = 1000000000;
+	struct ledger *l = open_at(*state);
+	struct arena arena = ARENA_INIT;
+	struct err err = ERR_INIT;
+	uint64_t g;
+
+	for (int i = 0; i < 150; i++)
+		assert_int_equal(ledger_start(l, &routine_r, T0, &g, &err), 0);
+	assert_int_equal(ledger_start(l, &routine_r, T0 + S, &g, &err), 0);
+	for (int i = 0; i < 50; i++)
+		assert_int_equal(ledger_start(l, &routine_r, T0, &g, &err), 0);
+	/* 50 and a hundred, with a newer one between */
+	assert_non_null(strstr(walk(l, T0 + S, &arena), " 51 running, "));
+	assert_null(strstr(walk(l, T0 + S, &arena), " 50 running, "));
+	/* all are older */
+	assert_non_null(strstr(walk(l, T0 + 2 * S, &arena), " 102 running, "));
+	assert_null(strstr(walk(l, T0 + 2 * S, &arena), " 101 running, "));
+	assert_non_null(strstr(walk(l, 0, &arena), " 1 running, "));
+	arena_release(&arena);
+	ledger_free(l);
+}
+
+/* ---- notices ---- */
+
+static const struct ledger_told nothing = {0};
+
+static void tell(struct ledger *l, uint64_t generation, const char *state,
+		 uint64_t since)
+{
+	const struct ledger_told told = {
+		.generation = generation, .state = state, .since = since};
+	struct err err = ERR_INIT;
+
+	if (ledger_tell(l, &routine_r, &told, T0, &err) < 0)
+		fail_msg("%s", err.msg);
+}
+
+static struct ledger_told told_at(struct ledger *l, struct arena *arena)
+{
+	struct ledger_told told = nothing;
+	struct err err = ERR_INIT;
+
+	if (ledger_told(l, &routine_r, arena, &told, &err) < 0)
+		fail_msg("%s", err.msg);
+	return told;
+}
+
+/* What the end of the ledger says of the routines of FILE_A. */
+static size_t told_near(struct ledger *l, struct arena *arena,
+			struct ledger_told **ret)
+{
+	struct err err = ERR_INIT;
+	size_t n = 0;
+
+	if (ledger_told_near(l, FILE_A, arena, ret, &n, &err) < 0)
+		fail_msg("%s", err.msg);
+	return n;
+}
+
+/* A `started` line of a process that is gone. */
+static void lose(const char *dir, unsigned generation, const char *file)
+{
+	AUTO(mem_freep)
+	char *line = mem_printf("{\"event\":\"started\",\"generation\":%u,"
+				"\"routine\":\"r\",\"file\":\"%s\","
+				"\"whole\":true,\"at\":\"2026-01-01T00:00:00."
+				"000Z\",\"pid\":1,\"pid_start\":0,"
+				"\"boot\":\"x\"}\n",
+				generation, file);
+
+	append_text(dir, line);
+}
+
+TEST_IN(temp_dir, told, nothing, is_no_state)
+{
+	struct ledger *l = open_at(*state);
+	struct arena arena = ARENA_INIT;
+	struct ledger_told told;
+
+	lose(*state, 1, FILE_A);
+	told = told_at(l, &arena);
+	assert_null(told.state);
+	assert_int_equal(told.n_lost, 0);
+	arena_release(&arena);
+	ledger_free(l);
+}
+
+TEST_IN(temp_dir, told, last_line, counts)
+{
+	struct ledger *l = open_at(*state);
+	struct arena arena = ARENA_INIT;
+	struct ledger_told told;
+	struct ledger_run *run;
+
+	tell(l, start(l, "r"), "failed", 0);
+	tell(l, 1, "ok", 5);
+	append_text(*state, "{\"event\":\"told\",\"gener");
+	told = told_at(l, &arena);
+	assert_string_equal(told.state, "ok");
+	assert_int_equal(told.generation, 1);
+	assert_int_equal(told.since, 5);
+	assert_false(told.is_far);
+	assert_int_equal(read_all(l, &arena, &run), 1);
+	assert_int_equal(run[0].state, RUN_RUNNING);
+	arena_release(&arena);
+	ledger_free(l);
+}
+
+TEST_IN(temp_dir, told, lost_runs, are_news_once)
+{
+	struct ledger *l = open_at(*state);
+	struct arena arena = ARENA_INIT;
+	struct ledger_told told;
+
+	lose(*state, 1, FILE_A);
+	lose(*state, 2, FILE_A);
+	tell(l, 2, "ok", 0);
+	lose(*state, 3, FILE_B);
+	lose(*state, 4, FILE_A);
+	told = told_at(l, &arena);
+	assert_int_equal(told.n_lost, 2);
+	assert_int_equal(told.lost[0].generation, 2);
+	assert_int_equal(told.lost[1].generation, 4);
+	tell(l, 2, "lost", 0);
+	tell(l, 4, "lost", 0);
+	tell(l, 5, "ok", 0);
+	told = told_at(l, &arena);
+	assert_int_equal(told.n_lost, 0);
+	assert_string_equal(told.state, "ok");
+	arena_release(&arena);
+	ledger_free(l);
+}
+
+TEST_IN(temp_dir, told, line_far_back, is_found_and_said_to_be_far)
+{
+	struct ledger *l = open_at(*state);
+	struct arena arena = ARENA_INIT;
+	struct ledger_told told, *near;
+
+	tell(l, 1, "failed", 0);
+	for (unsigned i = 0; i < 3000; i++)
+		lose(*state, 2 + i, FILE_B);
+	told = told_at(l, &arena);
+	assert_string_equal(told.state, "failed");
+	assert_true(told.is_far);
+	assert_int_equal(told_near(l, &arena, &near), 0);
+	arena_release(&arena);
+	ledger_free(l);
+}
+
+/* One reading of the end, whatever the number of routines. */
+TEST_IN(temp_dir, told, end_of_the_ledger, tells_of_all_routines)
+{
+	const struct ledger_routine other = {"q", FILE_A, true, NULL};
+	const struct ledger_told line = {.generation = 1, .state = "ok"};
+	struct ledger *l = open_at(*state);
+	struct arena arena = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct ledger_told *near;
+
+	tell(l, 1, "failed", 0);
+	assert_int_equal(ledger_tell(l, &other, &line, T0, &err), 0);
+	lose(*state, 2, FILE_A);
+	lose(*state, 3, FILE_B);
+	assert_int_equal(told_near(l, &arena, &near), 2);
+	/* the newest line comes first, and the list from its end */
+	assert_string_equal(near[0].routine, "q");
+	assert_int_equal(near[0].n_lost, 0);
+	assert_string_equal(near[1].routine, "r");
+	assert_string_equal(near[1].state, "failed");
+	assert_int_equal(near[1].n_lost, 1);
+	assert_int_equal(near[1].lost[0].generation, 2);
+	arena_release(&arena);
+	ledger_free(l);
 }
