@@ -409,20 +409,25 @@ static void remember_header(struct expander *x, const char *value)
 	findings_add_note(&x->file->findings, &err);
 }
 
+/* Keep an error of one part of the file alone; slot: of that part, or NULL. */
+static void add_partial(struct expander *x, const char **slot,
+			enum err_kind kind, const char *sentence)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct err err;
+
+	err_at(&err, kind, x->e->line, x->e->col, "%s", sentence);
+	findings_add(slot ? &x->file->unset : &x->file->findings, false, &err);
+	if (!slot || *slot)
+		return;
+	findings_place(x->file->path, &err, &text);
+	*slot = arena_strdup(&x->file->arena, buf_cstr(&text));
+}
+
 /* One server or step that lacks a variable does not stop the others. */
 static void add_unset(struct expander *x, const char *sentence)
 {
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	const struct expansion *e = x->e;
-	struct err err;
-
-	err_at(&err, ERR_CONFIG, e->line, e->col, "%s", sentence);
-	findings_add(e->unset ? &x->file->unset : &x->file->findings, false,
-		     &err);
-	if (!e->unset || *e->unset)
-		return;
-	findings_place(x->file->path, &err, &text);
-	*e->unset = arena_strdup(&x->file->arena, buf_cstr(&text));
+	add_partial(x, x->e->unset, ERR_CONFIG, sentence);
 }
 
 /* Text between `${` and `}`. */
@@ -534,16 +539,50 @@ static void note_home(struct expander *x, const char *path)
 	findings_add_note(&x->file->findings, &err);
 }
 
-static void check_grant(struct expander *x, const char *path)
+/* The rules of notices that the value is one of; or NULL. */
+static struct notify_rules *notices_of(const struct expander *x)
+{
+	struct config *c = &x->file->config;
+
+	if (x->e->unset == &c->notify.unset)
+		return &c->notify;
+	for (size_t i = 0; x->e->unset && i < c->n_routines; i++)
+		if (x->e->unset == &c->routines[i].notify.unset)
+			return &c->routines[i].notify;
+	return NULL;
+}
+
+/* A run without its notice is better than none. */
+static void refuse_grant(struct expander *x, const char *path)
 {
 	AUTO(buf_release) struct buf word = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf how = BUF_INIT(BUF_UNBOUNDED);
+	struct notify_rules *n = notices_of(x);
+	const char *name = strrchr(path, '/');
+
+	text_add_word(&word, path);
+	/* "notes.log", not ".cache" */
+	if (name && name[1] && strchr(name + 2, '.'))
+		buf_addf(&how,
+			 "`touch %s` makes a file, `mkdir -p %s` a folder",
+			 buf_cstr(&word), buf_cstr(&word));
+	else
+		buf_addf(&how, "`mkdir -p %s`", buf_cstr(&word));
+	add_partial(x, n ? &n->ungranted : NULL, n ? ERR_SYS : ERR_CONFIG,
+		    arena_printf(&x->file->arena,
+				 "\"write\" grants %s, which does not exist; "
+				 "%s",
+				 path, buf_cstr(&how)));
+}
+
+static void check_grant(struct expander *x, const char *path)
+{
 	struct stat st;
 
 	if (x->options->passive && path_holds_home(path))
 		note_home(x, path);
 	if (stat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR))
 		return;
-	text_add_word(&word, path);
 	if (x->e->kind == EXPAND_READ &&
 	    saves_will_make(&x->file->config, path))
 		return;
@@ -555,10 +594,7 @@ static void check_grant(struct expander *x, const char *path)
 				     "the folder"
 				   : "");
 	else
-		expand_error(x,
-			     "\"write\" grants %s, which does not exist; "
-			     "`mkdir -p %s`",
-			     path, buf_cstr(&word));
+		refuse_grant(x, path);
 }
 
 static bool is_there(struct arena *arena, struct str dir, const char *name)

@@ -395,6 +395,10 @@ static void add_part(struct rows *r, struct config_part *p)
 			    : ref->from);
 	if (p->server)
 		add_server(r, p->server);
+	if (p->notify) {
+		add(r, "connects", p->notify->url);
+		add(r, "connects", p->notify->ping);
+	}
 }
 
 /* Variables in headers, URLs and paths are sent or used as they are. */

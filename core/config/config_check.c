@@ -6,6 +6,7 @@
 #include "core/base/place.h"
 #include "core/config/golden_rules.h"
 #include "core/config/keys.h"
+#include "core/config/notify.h"
 #include "core/config/paths.h"
 #include "core/config/references.h"
 #include "core/config/server_url.h"
@@ -39,9 +40,11 @@ static void check_keys_named(struct config_file *file,
 {
 	uint32_t line = p->step	    ? p->step->line
 			: p->server ? p->server->line
+			: p->notify ? p->notify->line
 				    : 0;
 	uint32_t col = p->step	   ? p->step->col
 		       : p->server ? p->server->col
+		       : p->notify ? p->notify->col
 				   : 0;
 
 	for (size_t i = 0; p->command && i < p->args->n; i++) {
@@ -123,6 +126,22 @@ static void check_server(struct config_file *file, const struct server *s)
 			"own origin; name the one that the client is "
 			"registered at: issuer = \"https://...\"",
 			s->name, key);
+}
+
+/* A run goes on: the notice fails, and the report says it. */
+static void check_notify(struct config_file *file, const struct notify_rules *n)
+{
+	const char *const urls[] = {n->url, n->ping};
+
+	for (size_t i = 0; i < ARRAY_LEN(urls) && !n->unset; i++) {
+		struct err err = ERR_INIT;
+		struct url url;
+
+		if (urls[i] &&
+		    notify_url(urls[i], &file->arena, &url, &err) < 0)
+			findings_addf(&file->findings, false, n->line, n->col,
+				      "[notify]: %s", err.msg);
+	}
 }
 
 static void check_step(struct config_file *file, const struct step *s)
@@ -264,6 +283,8 @@ void config_check_all(struct config_file *file)
 			check_server(file, p.server);
 		if (p.step)
 			check_step(file, p.step);
+		if (p.notify)
+			check_notify(file, p.notify);
 	}
 	for (size_t i = 0; i < c->n_routines; i++)
 		check_params_used(file, &c->routines[i]);

@@ -31,6 +31,8 @@ static const struct key keys[] = {
 	ROW(section, key, type, field, def, help, .min = min_, .max = max_)
 #define WORD(section, key, field, def, words_, help) \
 	ROW(section, key, WORD, field, def, help, .words = words_)
+#define WORDS(section, key, field, words_, help) \
+	ROW(section, key, WORDS, field, NULL, help, .words = words_)
 #include "core/config/keys.def"
 #define HAS_WORDS(type)                                        \
 	(KEY_##type == KEY_WORD || KEY_##type == KEY_CHOICE || \

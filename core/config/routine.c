@@ -7,6 +7,7 @@
 #include "core/base/log.h"
 #include "core/base/text.h"
 #include "core/config/keys.h"
+#include "core/config/notify.h"
 #include "core/config/schema_words.h"
 #include "core/config/spellings.h"
 #include "core/secret/literal.h"
@@ -458,6 +459,17 @@ static void read_words(const struct reading *r)
 		read_list(r, r->v, list);
 	else if (is_filled(r, r->v))
 		list_add(list, r->l->arena, copy(r->l, r->v));
+}
+
+/* Read later: one table may be laid over another. */
+static void read_notify(const struct reading *r)
+{
+	struct notify_rules *n = r->field;
+
+	if (is_table(r, r->v))
+		n->written = r->v;
+	n->line = r->m->line;
+	n->col = r->m->col;
 }
 
 static void read_rules(const struct reading *r)
@@ -1464,6 +1476,72 @@ static void load_table(struct loader *l, const struct toml_value *table,
 	}
 }
 
+/* ---- notices ---- */
+
+static void check_notify(struct loader *l, const struct notify_rules *n)
+{
+	const struct key *on = key_find(SECTION_notify, SECTION_notify, "on");
+	AUTO(buf_release) struct buf words = BUF_INIT(BUF_UNBOUNDED);
+
+	key_add_words(on, "\"", &words);
+	for (size_t i = 0; i < n->on.n; i++)
+		if (key_word(on, str_of(n->on.item[i])) < 0)
+			load_error(l, n,
+				   "\"on\" of [notify] takes %s, not \"%s\"",
+				   buf_cstr(&words), n->on.item[i]);
+	for (size_t i = 0; i < n->command.n + n->headers.n; i++) {
+		const char *word = notify_unknown(
+			i < n->command.n
+				? n->command.item[i]
+				: n->headers.item[i - n->command.n].value,
+			l->arena);
+
+		if (word)
+			load_error(l, n,
+				   "[notify]: {{%s}} stands for nothing; there "
+				   "are title, notice, routine, run, state and "
+				   "host",
+				   word);
+	}
+	if (!l->findings->has_error && !n->command.n && !n->url && !n->ping)
+		load_error(l, n,
+			   "[notify] tells nobody: it lacks \"command\", "
+			   "\"url\" and \"ping\"");
+	if (!n->url && (n->token.from || n->headers.n))
+		load_error(l, n,
+			   "[notify]: \"token\" and \"headers\" are for a "
+			   "\"url\"");
+}
+
+/* under  table of the file, for one of a routine; or NULL */
+static void load_notify(struct loader *l, struct notify_rules *n,
+			const struct toml_value *under)
+{
+	const struct toml_value *table = n->written;
+
+	if (!table)
+		return;
+	if (under)
+		table = laid_over(under, table, l->arena);
+	l->unset = &n->unset;
+	load_table(l, table, SECTION_notify, SECTION_notify, n);
+	l->unset = NULL;
+	check_notify(l, n);
+}
+
+static void load_notices(struct loader *l)
+{
+	struct config *c = l->config;
+
+	load_notify(l, &c->notify, NULL);
+	/* its mistakes are told once */
+	for (size_t i = 0; i < c->n_routines && !l->findings->has_error; i++) {
+		l->routine = c->routines[i].name;
+		load_notify(l, &c->routines[i].notify, c->notify.written);
+	}
+	l->routine = NULL;
+}
+
 /* ---- the whole ---- */
 
 static void unknown_server(struct loader *l, const struct step *s)
@@ -1535,6 +1613,7 @@ int routine_load(const struct toml_value *root, bool lax, bool policy_only,
 				    members(root, "servers") +
 					    members(root, "mcp_servers"));
 		load_table(&l, root, SECTION_top, SECTION_top, ret);
+		load_notices(&l);
 		ret->shared = toml_get(root, "shared");
 		ret->identity = toml_get(root, "identity");
 	}
@@ -1546,6 +1625,17 @@ int routine_load(const struct toml_value *root, bool lax, bool policy_only,
 }
 
 /* ---- looking things up ---- */
+
+static void set_notify_part(struct config_part *p, const struct notify_rules *n)
+{
+	p->notify = n;
+	p->sandbox = &n->sandbox;
+	p->command = n->command.n ? n->command.item[0] : NULL;
+	if (n->command.n)
+		p->own_args =
+			(struct strlist){n->command.item + 1, n->command.n - 1};
+	p->args = &p->own_args;
+}
 
 bool config_next(const struct config *c, struct config_part *p)
 {
@@ -1579,18 +1669,23 @@ bool config_next(const struct config *c, struct config_part *p)
 		}
 		i -= c->routines[k].n_steps;
 	}
-	return false;
+	if (i > c->n_routines)
+		return false;
+	set_notify_part(p, i ? &c->routines[i - 1].notify : &c->notify);
+	return true;
 }
 
 const struct env_ref *config_next_ref(struct config_part *p)
 {
-	size_t n = p->env->n + (p->server ? SERVER_REFERENCES : 0);
+	size_t n = p->env->n + (p->server ? SERVER_REFERENCES : 0) +
+		   (p->notify ? 1 : 0);
 
 	while (p->next_ref < n) {
 		size_t i = p->next_ref++;
 		const struct env_ref *ref =
-			i < p->env->n
-				? &p->env->item[i]
+			i < p->env->n ? &p->env->item[i]
+			: p->notify
+				? &p->notify->token
 				: server_reference(p->server, i - p->env->n);
 
 		if (ref->from)
@@ -1605,6 +1700,15 @@ const struct routine *config_routine(const struct config *c, const char *name)
 		if (!strcmp(c->routines[i].name, name))
 			return &c->routines[i];
 	return NULL;
+}
+
+const struct notify_rules *config_notify(const struct config *c,
+					 const struct routine *r)
+{
+	const struct notify_rules *n =
+		r && r->notify.written ? &r->notify : &c->notify;
+
+	return n->written ? n : NULL;
 }
 
 const struct server *config_server(const struct config *c, const char *name)

@@ -168,6 +168,25 @@ struct golden_rules {
 	const struct toml_value *ignore, *match, *arrays, *tolerance, *embedded;
 };
 
+/* Rows of [notify] of a routine or of the file. */
+struct notify_rules {
+	const struct toml_value *written; /* table; NULL: nobody is told */
+	struct strlist on;		  /* item NULL: not written */
+	bool every;
+	struct strlist command; /* ends in NULL; n = 0: none */
+	struct gate_policy sandbox;
+	const char *format; /* "text", "json" */
+	const char *url;
+	struct headers headers;
+	struct env_ref token; /* .from is NULL without */
+	const char *ping;
+	uint64_t timeout_ms; /* of an attempt */
+	uint64_t attempts;
+	const char *unset;     /* as of a server */
+	const char *ungranted; /* a folder that the command lacks */
+	uint32_t line, col;
+};
+
 struct routine {
 	const char *name;
 	const char *description;
@@ -178,6 +197,7 @@ struct routine {
 	struct step *steps;
 	size_t n_steps;
 	struct golden_rules golden;
+	struct notify_rules notify; /* laid over those of the file */
 	uint32_t line, col;
 };
 
@@ -220,6 +240,7 @@ struct config {
 	size_t n_routines;
 	uint64_t keep_runs; /* reports kept, default 100 */
 	struct golden_rules golden;
+	struct notify_rules notify;
 	struct expansion *expansions; /* in file order */
 	struct strlist literals;      /* credentials in arguments, as found */
 	/* Tables of modulex that a plugin reads; NULL without. */
@@ -241,21 +262,23 @@ int routine_load(const struct toml_value *root, bool lax, bool policy_only,
 		 struct findings *findings) MUST_USE;
 
 /*
- * One part of a configuration: what it says of all programs, a server, or a
- * step. Zeroed before the first config_next().
+ * One part of a configuration: what it says of all programs, a server, a step,
+ * or notices. Zeroed before the first config_next().
  */
 struct config_part {
-	const struct server *server; /* the part; NULL: another */
-	const struct step *step;     /* likewise */
+	const struct server *server;	   /* the part; NULL: another */
+	const struct step *step;	   /* likewise */
+	const struct notify_rules *notify; /* likewise */
 	const struct gate_policy *sandbox;
 	const char *command; /* NULL without */
 	const struct strlist *args;
 	const struct env_refs *env;
+	struct strlist own_args; /* of notices */
 	size_t next, next_ref;
 };
 
 /*
- * Visit every part in the order of the file: the whole, servers, steps.
+ * Visit every part: the whole, servers, steps, notices.
  * returns  false: there are no more
  */
 bool config_next(const struct config *c, struct config_part *p) MUST_USE;
@@ -265,6 +288,9 @@ const struct env_ref *config_next_ref(struct config_part *p) MUST_USE;
 /* NULL when there is none of that name. */
 const struct routine *config_routine(const struct config *c, const char *name)
 	MUST_USE;
+/* Rules of notices that hold for a routine; NULL: there are none. */
+const struct notify_rules *config_notify(const struct config *c,
+					 const struct routine *r) MUST_USE;
 const struct server *config_server(const struct config *c, const char *name)
 	MUST_USE;
 
