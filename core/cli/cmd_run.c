@@ -17,6 +17,7 @@
 #include "core/report/schedule.h"
 #include "core/run/changes.h"
 #include "core/run/events.h"
+#include "core/run/notify.h"
 #include "core/run/previous.h"
 #include "core/run/run.h"
 
@@ -289,6 +290,25 @@ static void add_changes(struct earlier *e, const struct run_options *o,
 }
 
 /* ---- the command ---- */
+
+/*
+ * Tell of a run for a slot, which no person sees, that it could not start. A
+ * file of the current folder that was not judged tells nobody.
+ */
+static void tell_unstarted(const struct args *args,
+			   const struct config_file *file, bool is_open,
+			   const struct err *why)
+{
+	const struct config *c = &file->config;
+	const struct routine unknown = {.name = args->positional[0]};
+	const struct routine *r = config_routine(c, unknown.name);
+
+	if (args_has(args, "slot") && c->dir &&
+	    (is_open || !file->found_in_cwd) && why->kind != ERR_BUSY &&
+	    why->kind != ERR_NOT_ALLOWED)
+		notify_unstarted(file, r ? r : &unknown, why);
+}
+
 /* Read the options that say which steps run, and how. */
 static int read_options(const struct args *args, const struct config_file *file,
 			const struct print_options *print, struct arena *arena,
@@ -334,9 +354,10 @@ static int read_options(const struct args *args, const struct config_file *file,
 	return param_options_read(args, arena, &o->given, err);
 }
 
+/* ret_has_run  its notices are sent */
 static int run_opened(const struct args *args, const struct config_file *file,
 		      struct print_options *print, struct arena *arena,
-		      struct err *err)
+		      bool *ret_has_run, struct err *err)
 {
 	AUTO(events_freep) struct events *events = NULL;
 	const char *to = args_get(args, "events");
@@ -369,6 +390,7 @@ static int run_opened(const struct args *args, const struct config_file *file,
 	progress_end(&progress);
 	if (status < 0)
 		return -1;
+	*ret_has_run = true;
 	if (!result.busy_skipped && !result.slot_ran)
 		add_changes(earlier, &o, &result.report, arena);
 	status = print_result(&result, &o, print, arena, err);
@@ -383,14 +405,18 @@ int cmd_run(const struct args *args, struct err *err)
 	AUTO(config_release) struct config_file file = {.path = NULL};
 	const struct config_options options = {.routine = args->positional[0]};
 	struct print_options print;
+	bool is_open, has_run = false;
 	int status;
 
 	if (print_options_read(args, &print, err) < 0)
 		return -1;
 	print.single = args->n_positional > 1;
 	status = open_config(args, options, &file, err);
-	if (status == 0)
-		status = run_opened(args, &file, &print, &arena, err);
+	is_open = status == 0;
+	if (is_open)
+		status = run_opened(args, &file, &print, &arena, &has_run, err);
+	if (status < 0 && !has_run)
+		tell_unstarted(args, &file, is_open, err);
 	outfile_release(&print.output);
 	return status;
 }

@@ -10,6 +10,7 @@
 #include "core/base/state_dir.h"
 #include "core/client/asks.h"
 #include "core/config/leash.h"
+#include "core/config/notify.h"
 #include "core/doctor/access.h"
 #include "core/doctor/deep.h"
 #include "core/doctor/kept.h"
@@ -155,6 +156,42 @@ static void look_at_steps(struct doctor *d, const struct plan *plan)
 		if (s->is_pinned && !d->options->deep)
 			look_at_pin(d, name, step->server);
 	}
+}
+
+/* Look at who is told of the runs; none is. */
+static void look_at_notify(struct doctor *d, const struct plan *plan)
+{
+	const struct notify_rules *n = config_notify(d->config, plan->routine);
+	const char *name =
+		arena_printf(d->arena, "%s notify", plan->routine->name);
+	const char *const urls[] = {n ? n->url : NULL, n ? n->ping : NULL};
+	struct gate_policy policy;
+	struct gate_explained e = {.program = NULL};
+	struct err err = ERR_INIT;
+	struct url url;
+	int r;
+
+	if (n && n->command.n) {
+		gate_policy_merge(&d->policy, &n->sandbox, d->arena, &policy);
+		r = gate_explain(d->gate,
+				 &(struct gate_request){
+					 .program = n->command.item[0],
+					 .argv = n->command.item,
+					 .policy = &policy,
+					 .cwd = d->config->dir,
+				 },
+				 d->arena, &e, &err);
+		doctor_add_program(d, "program", name, e.program, r, &err);
+	}
+	if (n && !n->unset)
+		doctor_look_at_refs(d, name, &n->token, 1);
+	for (size_t i = 0; n && !n->unset && i < ARRAY_LEN(urls); i++)
+		if (urls[i] && (notify_url(urls[i], d->arena, &url, &err) < 0 ||
+				gate_may_connect(d->gate, url.host, url.port,
+						 NULL, &err) < 0))
+			doctor_add(d, "server", name, CHECK_FAILED,
+				   "`matins notify test` tries it", "%s",
+				   err.msg);
 }
 
 /* ---- the machine ---- */
@@ -363,8 +400,12 @@ static int look_at_all(struct doctor *d, const struct gate_leash *leash,
 			"%s", e->msg);
 	}
 	look_at_leash(d, leash);
-	for (size_t i = 0; i < n_plans; i++)
+	for (size_t i = 0; i < n_plans; i++) {
 		look_at_steps(d, &plan[i]);
+		/* the last is of servers that no routine uses */
+		if (plan[i].routine->name)
+			look_at_notify(d, &plan[i]);
+	}
 	for (size_t i = 0; d->options->deep && i < n_plans; i++)
 		if (doctor_ask_servers(d, &plan[i], err) < 0)
 			return -1;

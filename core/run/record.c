@@ -260,6 +260,8 @@ static void fill_facts(struct record *r)
 		jw_uint(&w, r->result->walk.earlier->generation);
 	}
 	jw_kv_list(&w, "warnings", &r->warnings);
+	if (r->notices.n)
+		jw_kv_raw(&w, "notices", r->notices);
 	jw_end(&w);
 	r->result->report.run = arena_str(&r->result->arena, buf_str(&run));
 }
@@ -402,3 +404,25 @@ void record_end(struct record *r, const struct err *why)
 		end_slot(r);
 }
 
+void record_amend(struct record *r)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct ledger_amendment a = {
+		.which = r->which,
+		.notices = r->notices,
+		.keep_runs = r->o->file->config.keep_runs,
+		.wall_ns = r->loop->clock->wall_ns(r->loop->clock),
+	};
+	struct err err = ERR_INIT;
+
+	if (!r->notices.n)
+		return;
+	fill_facts(r);
+	if (!r->ledger)
+		return;
+	print_json(&r->result->report, &text);
+	a.report = buf_str(&text);
+	if (ledger_amend(r->ledger, r->result->report.generation, &a, &err) < 0)
+		record_warn(r, "the report is kept without its notices: %s",
+			    err.msg);
+}

@@ -7,6 +7,7 @@
  *		…
  *	record_fill(&rec);		the report, but for facts of the run
  *	record_end(&rec, NULL);		or with the error that ended it
+ *	record_amend(&rec);		with rec.notices
  *
  * Without a ledger the run goes on with a warning, unless it needs one.
  */
@@ -38,6 +39,7 @@ struct record {
 	bool has_no_journal;
 	bool is_unsynced;	 /* the disk refuses, and that was said */
 	struct strlist warnings; /* in the arena of the result */
+	struct str notices;	 /* likewise: a JSON array; n = 0: none */
 	int64_t end_wall_ns;	 /* 0: it goes on */
 	uint64_t end_ns;
 };
@@ -66,5 +68,8 @@ void record_fill(struct record *rec);
  * why  nothing could be run, and a generation was perhaps taken; or NULL
  */
 void record_end(struct record *rec, const struct err *why);
+/* Write the report again where there are notices: the run has ended, however
+   long they take. */
+void record_amend(struct record *rec);
 
 #endif

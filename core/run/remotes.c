@@ -98,6 +98,11 @@ static int find_engine(struct remotes *r, const char *ca_file,
 	return 0;
 }
 
+int remotes_http(struct remotes *r, struct http **ret, struct err *err)
+{
+	return find_engine(r, NULL, ret, err);
+}
+
 /* ---- stores of tokens ---- */
 
 /* NULL where tokens cannot be kept, which is said and no end of the work. */

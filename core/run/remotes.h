@@ -43,6 +43,14 @@ struct remotes_options {
 struct remotes *remotes_new(const struct remotes_options *options) MUST_USE;
 /* After all that was opened. Takes NULL. */
 void remotes_free(struct remotes *r);
+/*
+ * Get the HTTP engine for requests that are of no server.
+ *
+ * ret     borrowed
+ * errors  as http_new()
+ */
+int remotes_http(struct remotes *r, struct http **ret, struct err *err)
+	MUST_USE;
 
 /* Read only, but for spec.message_max and .timeout_ms, which hold for
    transports that are opened later. */

@@ -5,6 +5,7 @@
 
 #include "core/base/fd.h"
 #include "core/run/events.h"
+#include "core/run/notify.h"
 #include "core/run/previous.h"
 #include "core/run/world.h"
 
@@ -20,6 +21,7 @@ struct run {
 	struct jobs_giver giver; /* the walk */
 	struct loop_timer tick;
 	bool has_paused;       /* use_pause() */
+	struct notify *notify; /* NULL: nobody is told */
 };
 
 /* ---- before the first step ---- */
@@ -192,14 +194,20 @@ static int execute(struct run *r, struct err *err)
 			    .generation = result->report.generation,
 			    .routine = r->walk->plan.routine->name,
 		    });
+	r->notify = notify_begin(&r->world);
 	walk_init(r->walk, &r->world.walks, &result->arena);
 	r->giver = (struct jobs_giver){walk_go, r->walk};
 	jobs_join(&r->world.walks.jobs, &r->giver);
 	if (walk_plan(r, err) < 0 ||
 	    (r->o->record && tape_end(r->world.tape, err) < 0))
 		return -1;
+	/* whoever is told needs the gate, and has time once the end is kept */
+	if (r->notify)
+		r->record.let_go = NULL;
 	record_fill(&r->record);
 	record_end(&r->record, NULL);
+	notify_end(r->notify);
+	record_amend(&r->record);
 	events_tell(r->o->events,
 		    &(struct event){
 			    "run_ended",
@@ -245,6 +253,7 @@ int run_routine(const struct run_options *o, struct run_result *ret,
 		/* programs that run need the loop and the gate to end */
 		run_result_release(ret);
 	}
+	notify_free(r.notify);
 	world_close(&r.world);
 	fd_closep(&r.record.lock);
 	fd_closep(&r.record.journal);
