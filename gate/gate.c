@@ -9,11 +9,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/base/fd.h"
 #include "core/base/kernel.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/place.h"
+#include "core/base/text.h"
 #include "core/base/user.h"
 #include "gate/build/seccomp.h"
 #include "gate/child/launch.h"
@@ -1260,14 +1262,13 @@ int gate_may_connect(const struct gate *gate, struct str host, uint16_t port,
 
 extern char **environ;
 
-/* A page is not ended here: a browser that was running takes the page over, and
-   one that starts stays. */
-int gate_open_page(struct gate *gate, const char *program, const char *url,
-		   struct gate_page *ret, struct err *err)
+/* Start a program of the user, judged by the leash, with one argument. */
+static int open_in(struct gate *gate, const char *program, const char *url,
+		   struct gate_page *ret, struct process *ret_process,
+		   struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	const char *argv[] = {program, url, NULL};
-	struct process browser = PROCESS_NONE;
 	const struct gate_policy policy = {0};
 	const struct gate_request request = {
 		.program = program,
@@ -1278,17 +1279,64 @@ int gate_open_page(struct gate *gate, const char *program, const char *url,
 	struct gate_explained found;
 	int r;
 
+	if (gate_explain(gate, &request, &arena, &found, err) < 0)
+		return err_wrap(err, "the browser");
+	r = process_execute(found.program, argv, (const char *const *)environ,
+			    NULL, 0, 3, ret_process);
+	if (r)
+		return err_sys(err, r, "the browser %s", program);
+	*ret = (struct gate_page){mem_strdup(found.program), ret_process->pid};
+	return 0;
+}
+
+/* A page is not ended here: a browser that was running takes the page over, and
+   one that starts stays. */
+int gate_open_page(struct gate *gate, const char *program, const char *url,
+		   struct gate_page *ret, struct err *err)
+{
+	struct process browser = PROCESS_NONE;
+
 	if (!str_starts(str_of(url), "https://") &&
 	    !str_starts(str_of(url), "http://"))
 		return err_set(err, ERR_POLICY,
 			       "only http and https pages are opened");
-	if (gate_explain(gate, &request, &arena, &found, err) < 0)
-		return err_wrap(err, "the browser");
-	r = process_execute(found.program, argv, (const char *const *)environ,
-			    NULL, 0, 3, &browser);
-	if (r)
-		return err_sys(err, r, "the browser %s", program);
+	if (open_in(gate, program, url, ret, &browser, err) < 0)
+		return -1;
 	fd_closep(&browser.pidfd);
-	*ret = (struct gate_page){mem_strdup(found.program), browser.pid};
 	return 0;
+}
+
+/* A browser that runs this long has opened its page. */
+#define OPENED_S 2
+
+int gate_open_file(struct gate *gate, const char *program, const char *path,
+		   struct err *err)
+{
+	AUTO(buf_release) struct buf url = BUF_INIT(BUF_UNBOUNDED);
+	struct clock *clock = clock_system();
+	struct process browser = PROCESS_NONE;
+	struct gate_page page;
+	int status;
+
+	buf_adds(&url, "file://");
+	for (const char *p = path; *p; p++)
+		buf_addf(&url,
+			 text_is_alnum(*p) || strchr("/._-", *p) ? "%c"
+								 : "%%%02X",
+			 (unsigned char)*p);
+	if (open_in(gate, program, buf_cstr(&url), &page, &browser, err) < 0)
+		return -1;
+	free(page.path);
+	if (!process_has_ended(&browser,
+			       clock->now_ns(clock) + OPENED_S * NS_PER_S)) {
+		fd_closep(&browser.pidfd);
+		return 0;
+	}
+	status = process_wait(&browser);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return 0;
+	return err_set(
+		err, ERR_SYS, "%s %s %d", program,
+		WIFEXITED(status) ? "ended with status" : "was ended by signal",
+		WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
 }

@@ -655,6 +655,17 @@ struct gate_page {
 int gate_open_page(struct gate *gate, const char *program, const char *url,
 		   struct gate_page *ret, struct err *err) MUST_USE;
 
+/*
+ * Open a page of ours in a program of the user, as gate_open_page() does; wait
+ * up to two seconds whether it ends with a failure.
+ *
+ * program  of the user's command line or environment, never of a configuration
+ * path     absolute; given to the program as a URL
+ * errors   as gate_check(), ERR_SYS also for a failure
+ */
+int gate_open_file(struct gate *gate, const char *program, const char *path,
+		   struct err *err) MUST_USE;
+
 /* Output of a tool. */
 struct gate_said {
 	int status;	     /* of its exit; 128+n ended by signal n */

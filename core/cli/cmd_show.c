@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/base/limits.h"
+#include "core/cli/browse.h"
 #include "core/cli/command.h"
 #include "core/cli/past.h"
 #include "core/cli/put.h"
@@ -11,6 +12,7 @@
 
 const struct option options_show[] = {
 	REPORT_OPTIONS,
+	BROWSE_OPTIONS,
 	{0},
 };
 
@@ -65,6 +67,7 @@ static int show(const struct args *args, struct print_options *print,
 	AUTO(since_release) struct since since = {.diff.n = 0};
 	const struct ledger_run *run;
 	struct report report;
+	const char *page;
 
 	if (past_file(args, q.routine, arena, &q.file, err) < 0 ||
 	    past_read(&q, arena, &text, &run, err) < 0 ||
@@ -75,13 +78,16 @@ static int show(const struct args *args, struct print_options *print,
 	    !print->output.path &&
 	    (!print->view || !strcmp(print->view, "full")))
 		return put(buf_str(&text), PUT_JSON, err);
-	if (report_load(buf_str(&text), arena, &report, err) < 0)
+	page = arena_printf(arena, "run-%llu.html",
+			    (unsigned long long)run->generation);
+	if (report_load(buf_str(&text), arena, &report, err) < 0 ||
+	    browse_begin(args, page, print, arena, err) < 0)
 		return -1;
 	if (!strcmp(print->form, "html"))
 		add_changes(&since, run, &report, arena);
 	if (print_report(&report, print, err) < 0)
 		return -1;
-	return 0;
+	return browse_end(args, print, err);
 }
 
 int cmd_show(const struct args *args, struct err *err)
@@ -92,7 +98,9 @@ int cmd_show(const struct args *args, struct err *err)
 
 	if (print_options_read(args, &print, err) < 0)
 		return -1;
-	status = show(args, &print, &arena, err);
+	status = browse_check(args, &print, err);
+	if (status == 0)
+		status = show(args, &print, &arena, err);
 	outfile_release(&print.output);
 	return status;
 }
