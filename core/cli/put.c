@@ -44,6 +44,17 @@ bool put_has_colour(int fd)
 	       (fd == STDOUT_FILENO ? is_terminal() : isatty(fd));
 }
 
+bool put_has_utf8(void)
+{
+	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+	const char *locale = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(names) && !locale; i++)
+		locale = env_text(names[i]);
+	return locale &&
+	       (strcasestr(locale, "utf-8") || strcasestr(locale, "utf8"));
+}
+
 size_t put_columns(int fd)
 {
 	struct winsize size;

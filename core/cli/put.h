@@ -26,6 +26,9 @@ int put(struct str bytes, enum put_form form, struct err *err) MUST_USE;
 /* A terminal that may be sent colours: not with NO_COLOR or TERM=dumb. */
 bool put_has_colour(int fd) MUST_USE;
 
+/* Do the variables of the locale say that texts are UTF-8? */
+bool put_has_utf8(void) MUST_USE;
+
 /* Columns of a terminal, less one: a line that fills it would be two. 0: the
    descriptor is none, or does not say. */
 size_t put_columns(int fd) MUST_USE;
