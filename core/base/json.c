@@ -4,6 +4,7 @@
 #include <malloc.h>
 
 #include "core/base/dl.h"
+#include "core/base/limits.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 
@@ -42,8 +43,9 @@ static int load(struct err *err)
 
 	if (!dl_load(&dl))
 		return err_set(err, ERR_UNKNOWN,
-			       "authorization needs " LIBRARY ", which is not "
-			       "here; install it: apt-get install libcjson1");
+			       "JSON documents of other programs need " LIBRARY
+			       ", which is not here; install it: apt-get "
+			       "install libcjson1");
 	if (is_first)
 		lib.cJSON_InitHooks(&hooks);
 	return 0;
@@ -76,20 +78,20 @@ static bool has_nul(struct str text)
 	return false;
 }
 
-int json_read(struct str text, struct json **ret, struct err *err)
+static int read_within(struct str text, const struct scan_limits *limits,
+		       size_t bytes_max, bool any_type, struct json **ret,
+		       struct err *err)
 {
-	static const struct scan_limits limits = {.depth = JSON_DEPTH_MAX,
-						  .members = JSON_MEMBERS_MAX};
 	struct str value;
 	cJSON *tree;
 
-	if (text.n > JSON_BYTES_MAX)
+	if (text.n > bytes_max)
 		return err_set(err, ERR_LIMIT,
-			       "a JSON document of more than %d bytes",
-			       JSON_BYTES_MAX);
-	if (scan_document(text, &limits, &value, err) < 0)
+			       "a JSON document of more than %zu bytes",
+			       bytes_max);
+	if (scan_document(text, limits, &value, err) < 0)
 		return -1;
-	if (scan_type(value) != SCAN_OBJECT)
+	if (!any_type && scan_type(value) != SCAN_OBJECT)
 		return err_set(err, ERR_SYNTAX, "not a JSON object");
 	if (has_nul(value))
 		return err_set(err, ERR_SYNTAX,
@@ -103,6 +105,70 @@ int json_read(struct str text, struct json **ret, struct err *err)
 			"a string in the JSON has half of a surrogate pair");
 	*ret = (struct json *)tree;
 	return 0;
+}
+
+int json_read(struct str text, struct json **ret, struct err *err)
+{
+	static const struct scan_limits limits = {.depth = JSON_DEPTH_MAX,
+						  .members = JSON_MEMBERS_MAX};
+
+	return read_within(text, &limits, JSON_BYTES_MAX, false, ret, err);
+}
+
+int json_read_large(struct str text, size_t bytes_max, uint32_t depth_max,
+		    struct json **ret, struct err *err)
+{
+	const struct scan_limits limits = {.depth = depth_max,
+					   .members = LIMIT_JSON_MEMBERS};
+
+	return read_within(text, &limits, bytes_max, true, ret, err);
+}
+
+/* ---- walking ---- */
+
+const struct json *json_first(const struct json *parent)
+{
+	return (const struct json *)((const cJSON *)parent)->child;
+}
+
+const struct json *json_next(const struct json *value)
+{
+	return (const struct json *)((const cJSON *)value)->next;
+}
+
+const char *json_name(const struct json *value)
+{
+	return ((const cJSON *)value)->string;
+}
+
+enum scan_type json_type(const struct json *value)
+{
+	switch (((const cJSON *)value)->type & 0xff) {
+	case cJSON_False:
+		return SCAN_FALSE;
+	case cJSON_True:
+		return SCAN_TRUE;
+	case cJSON_Number:
+		return SCAN_NUMBER;
+	case cJSON_String:
+		return SCAN_STRING;
+	case cJSON_Array:
+		return SCAN_ARRAY;
+	case cJSON_Object:
+		return SCAN_OBJECT;
+	default:
+		return SCAN_NULL;
+	}
+}
+
+const char *json_string(const struct json *value)
+{
+	return ((const cJSON *)value)->valuestring;
+}
+
+double json_number(const struct json *value)
+{
+	return ((const cJSON *)value)->valuedouble;
 }
 
 static const cJSON *find(const struct json *object, const char *name)

@@ -28,6 +28,7 @@
 #include "core/base/attr.h"
 #include "core/base/buf.h"
 #include "core/base/err.h"
+#include "core/base/scan.h"
 #include "core/base/str.h"
 
 /* Bytes of a document, its nesting, and members of one object. */
@@ -46,6 +47,15 @@ struct json;
  *	   ERR_UNKNOWN	cJSON is not installed, with what to install
  */
 int json_read(struct str text, struct json **ret, struct err *err) MUST_USE;
+/*
+ * Like json_read(), for a document of any type and up to LIMIT_JSON_MEMBERS
+ * members: the settings of a program.
+ *
+ * bytes_max  ceiling of the text
+ * depth_max  of its nesting
+ */
+int json_read_large(struct str text, size_t bytes_max, uint32_t depth_max,
+		    struct json **ret, struct err *err) MUST_USE;
 /* An empty object. errors  ERR_UNKNOWN  as above */
 int json_make(struct json **ret, struct err *err) MUST_USE;
 /* For AUTO(). */
@@ -64,6 +74,16 @@ bool json_int64(const struct json *object, const char *name, int64_t *ret)
 /* The strings of an array that are not empty; false: there is no array. */
 bool json_texts(const struct json *object, const char *name,
 		struct arena *arena, struct strlist *ret) MUST_USE;
+
+/* Walk a document: the first member or element, and the one behind; NULL. */
+const struct json *json_first(const struct json *parent) MUST_USE;
+const struct json *json_next(const struct json *value) MUST_USE;
+/* Name of a member; NULL: it is none. Borrowed, as is json_string(). */
+const char *json_name(const struct json *value) MUST_USE;
+enum scan_type json_type(const struct json *value) MUST_USE;
+/* Text of a string, number of a number. */
+const char *json_string(const struct json *value) MUST_USE;
+double json_number(const struct json *value) MUST_USE;
 
 /* value  copied; NULL adds nothing */
 void json_add_text(struct json *object, const char *name, const char *value);

@@ -1,0 +1,51 @@
+/*
+ * Settings of other programs as one kind of tree: JSON with comments, TOML and
+ * YAML become tables, arrays and values of core/toml/toml.h.
+ *
+ * A table keeps the order of its members, and members of one name side by
+ * side: what a client would overwrite can be told. null is no member, and no
+ * element. Pure, but for libraries that are loaded on first use.
+ */
+#ifndef CORE_IMPORT_TREE_H
+#define CORE_IMPORT_TREE_H
+
+#include "core/base/attr.h"
+#include "core/toml/toml.h"
+
+/* Bytes of a file; the user file of a client holds its history, too. */
+#define TREE_BYTES_MAX (16 * 1024 * 1024)
+#define TREE_DEPTH_MAX 64
+/* Values of a YAML document, each alias counted with all that it stands for. */
+#define TREE_VALUES_MAX 100000
+
+enum tree_format { TREE_JSON, TREE_TOML, TREE_YAML };
+
+/* Tell by the ending of the path; JSON unless it is .toml, .yaml or .yml. */
+enum tree_format tree_format_of(const char *path) MUST_USE;
+
+/*
+ * Parse a text.
+ *
+ * ret     in `arena`; `text` may go
+ * errors  ERR_SYNTAX, ERR_CONFIG  with line and column where they are known
+ *	   ERR_LIMIT    too large, too deep, too many values
+ *	   ERR_UNKNOWN  a library is missing, with what to install
+ */
+int tree_read(struct str text, enum tree_format format, struct arena *arena,
+	      struct toml_value *ret, struct err *err) MUST_USE;
+
+/*
+ * Append JSON: comments and commas before a closing bracket become blanks, so
+ * that every other byte keeps its line and column.
+ */
+void tree_strip_comments(struct str text, struct buf *out);
+
+/* Add a member to a table, behind those that are there; returns its value. */
+struct toml_value *tree_add(struct toml_value *table, const char *key,
+			    struct toml_value value, struct arena *arena);
+
+/* Of a YAML text, for tree_read(). */
+int tree_read_yaml(struct str text, struct arena *arena, struct toml_value *ret,
+		   struct err *err) MUST_USE;
+
+#endif

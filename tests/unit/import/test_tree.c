@@ -1,0 +1,91 @@
+/* Settings of other programs: comments and commas go, places stay. */
+#include "tests/unit/test.h"
+
+#include <string.h>
+
+#include "core/import/tree.h"
+
+static const struct row {
+	const char *before, *after;
+} rows[] = {
+	{"{} // x\n", "{}     \n"},
+	{"// [\n[1, 2,] ", "    \n[1, 2 ] "},
+	{"{\"a\": 1, /* x\ny */ }", "{\"a\": 1      \n     }"},
+	{"[\"// no\", \"\\\"/*\", \"x\",\t\n]",
+	 "[\"// no\", \"\\\"/*\", \"x\" \t\n]"},
+	{"[1,//,\n//]\n2//\n]", "[1,   \n   \n2  \n]"},
+	{"/**//**/1", "        1"},
+	{"/* open", "       "},
+	{"\"open \\", "\"open \\"},
+	{"\xef\xbb\xbf{}", "{}"},
+	{"[,]", "[ ]"},
+	{"", ""},
+};
+
+TEST(comments, and_trailing_commas, become_blanks)
+{
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+		tree_strip_comments(str_of(rows[i].before), &out);
+		assert_string_equal(buf_cstr(&out), rows[i].after);
+	}
+}
+
+static const struct same {
+	enum tree_format format;
+	const char *text, *json; /* NULL: an error */
+} trees[] = {
+	{TREE_JSON, "{\"a\": [1, null, \"x\"], \"n\": null} // y",
+	 "{\"a\":[1,\"x\"]}"},
+	{TREE_JSON, "{\"a\": 1, \"a\": 2}", "{\"a\":1,\"a\":2}"},
+	{TREE_JSON, "{\"a\": \"\\u0000\"}", NULL},
+	{TREE_JSON, "{a: 1}", NULL},
+	{TREE_JSON, "{} {}", NULL},
+	{TREE_TOML, "a = [1, 'x']", "{\"a\":[1,\"x\"]}"},
+	{TREE_YAML, "a: [1, ~, \"1\", yes, true, 08, x]",
+	 "{\"a\":[1,\"1\",\"yes\",true,\"08\",\"x\"]}"},
+	{TREE_YAML, "a: &x {b: 1}\nc: *x", "{\"a\":{\"b\":1},\"c\":{\"b\":1}}"},
+	{TREE_YAML, "", "{}"},
+	{TREE_YAML, "a: [", NULL},
+	{TREE_YAML, "? [1]\n: 2", NULL},
+	{TREE_YAML, "a: &x [*x]", NULL},
+};
+
+TEST(formats, three_of_them, are_one_tree)
+{
+	for (size_t i = 0; i < ARRAY_LEN(trees); i++) {
+		AUTO(arena_release) struct arena arena = ARENA_INIT;
+		AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+		struct err err = ERR_INIT;
+		struct toml_value root;
+		int r = tree_read(str_of(trees[i].text), trees[i].format,
+				  &arena, &root, &err);
+
+		if (r == 0)
+			toml_to_json(&root, &out);
+		else
+			assert_int_not_equal(strlen(err.msg), 0);
+		assert_string_equal(buf_cstr(&out),
+				    trees[i].json ? trees[i].json : "");
+	}
+}
+
+TEST(aliases, of_aliases, have_a_bound)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct err err = ERR_INIT;
+	struct toml_value root;
+
+	buf_adds(&text, "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n");
+	for (unsigned i = 1; i < 9; i++) {
+		buf_addf(&text, "a%u: &a%u [", i, i);
+		for (unsigned k = 0; k < 10; k++)
+			buf_addf(&text, "%s*a%u", k ? "," : "", i - 1);
+		buf_adds(&text, "]\n");
+	}
+	assert_int_equal(
+		tree_read(buf_str(&text), TREE_YAML, &arena, &root, &err), -1);
+	assert_int_equal(err.kind, ERR_LIMIT);
+}
