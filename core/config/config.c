@@ -740,10 +740,9 @@ static void explain_json(struct str text, struct err *why)
 {
 	if (str_starts(str_trim(text), "{"))
 		err_at(why, ERR_CONFIG, 1, 1,
-		       "the file is JSON, and matins reads TOML: write each "
-		       "server as [servers.NAME] with command = \"…\", args = "
-		       "[\"…\"] and env = { NAME = \"value\" }, or with url = "
-		       "\"…\"");
+		       "the file is JSON, and matins reads TOML: `matins "
+		       "import FILE` writes each server of it as "
+		       "[servers.NAME]");
 }
 
 /* References and the order of the steps; of the routine that is to run. */

@@ -78,7 +78,7 @@ if type -P fish >/dev/null; then
 	fish_offers "parameters" "days= mode=" 'matins run evening -p '
 	fish_offers "values of a parameter" "mode=full" \
 		'matins run evening -p mode=f'
-	fish_offers "what golden does" "accept check list record" \
+	fish_offers "what golden does" "accept check diff list prune record reject review" \
 		'matins golden '
 	fish_offers "then routines" "evening morning" 'matins golden check '
 	fish_offers "programs behind --" "mkfifo" 'matins exec -- mkfif'

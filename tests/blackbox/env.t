@@ -209,6 +209,6 @@ echo '{"mcpServers":{"docs":{"command":"sh"}}}' >mcp.json
 run_matins list -c mcp.json
 exit_is "JSON: exit status 1" 1
 err_like "JSON is named, and what to write instead" \
-	'mcp.json:1:1: the file is JSON, and matins reads TOML: .*\[servers.NAME\]'
+	'mcp.json:1:1: the file is JSON, and matins reads TOML: .*matins import.*\[servers.NAME\]'
 
 done_testing

@@ -155,7 +155,7 @@ completes "files behind --config" "names.toml" list --config names
 completes "files behind -o" "names.toml" run -o names
 completes "options" "--json" run --js
 completes "options of one command" "--verbose --view" show --v
-completes "what golden does" "accept check list record" golden ''
+completes "what golden does" "accept check diff list prune record reject review" golden ''
 completes "then routines" "r" golden -c names.toml check r
 completes "shells" "bash fish zsh" completion ''
 completes "commands to explain" "golden" help go

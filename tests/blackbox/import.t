@@ -1,0 +1,273 @@
+#!/usr/bin/env bash
+# `import`: servers of other clients become servers here. Nothing of them is
+# lost in silence, no credential reaches the configuration, and what is written
+# passes `check`.
+
+# shellcheck source=tests/blackbox/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+
+cp -r "$TOP/tests/blackbox/import" given
+export USER=josephine REGION=eu-1 TENANT=t-1
+export EVENTS_COOKIE=abcdefghij DEPLOY_URL=abcdefghij
+# credentials in clear of the files
+secrets='tk_abcd|hunter2|ghp_0123|wk_abcd|bx_abcd|ek_abcd|session=abc'
+secrets+='|gs_abcd|dk_abcd|sk-abcd|hf_abcd|abcdefgh12345678'
+
+# ---- each client's file: written, checked, and written again ----
+
+for given in given/*.{json,toml,yaml}; do
+	name=${given##*/}
+	mkdir "w-$name"
+	cd "w-$name" || exit
+	run_matins import "../$given"
+	exit_is "$name: printed" 0
+	ok "$name: nothing is written without --write" \
+		test -z "$(ls -A)"
+	unlike "$name: no credential is printed" "$(cat "$out" "$err")" "$secrets"
+	run_matins import "../$given" --write
+	exit_is "$name: written" 0
+	unlike "$name: no credential in the difference" "$(cat "$out" "$err")" "$secrets"
+	unlike "$name: no credential in the configuration" \
+		"$(cat matins.toml)" "$secrets"
+	is "$name: key files are the user's alone" \
+		"$(find keys -type f ! -perm 600 2>/dev/null)" ""
+	run_matins check
+	exit_is "$name: the result passes check" 0
+	cp matins.toml first
+	run_matins import "../$given" --write
+	exit_is "$name: once more" 0
+	is "$name: a second import changes nothing" \
+		"$(cat matins.toml)" "$(cat first)"
+	cd ..
+done
+
+# ---- what becomes of them ----
+
+row() { # FILE ROW: the configuration has this line
+	ok "$1: $2" grep -qxF -- "$2" "w-$1/matins.toml"
+}
+row cursor.json "args = [\"-y\", \"@modelcontextprotocol/server-filesystem\", \"$T/given/notes\"]"
+row cursor.json '[servers.files-2]'
+row cursor.json 'token = { file = "keys/tickets-token" }'
+row cursor.json 'env.DB_HOST = "db.example.com"'
+row cursor.json 'env.DB_USER = { env = "USER" }'
+row cursor.json '# not carried: the key "alwaysAllow" has no counterpart'
+row claude_desktop_config.json 'args = ["-y", "@modelcontextprotocol/server-github"]'
+row claude_desktop_config.json 'url = "https://wiki.example.com/sse"'
+row claude_desktop_config.json 'args = ["run", "-i", "--rm", "-e", "BOX_TOKEN", "example/box"]'
+row vscode.json 'env.SEARCH_KEY = { env = "SEARCH_KEY" }'
+row vscode.json 'url = "https://events.example.com/${REGION:-eu-1}/sse"'
+row vscode.json 'transport = "sse"'
+row vscode.json 'headers.Cookie = "${EVENTS_COOKIE}"'
+row vscode.json "command = \"$HOME/bin/search\""
+row zed.json '[servers."custom one"]'
+row gemini.json 'timeout = "5000ms"'
+row gemini.json "cwd = \"$T/given/srv\""
+row codex.toml 'timeout = "45s"'
+row codex.toml 'token = { env = "REMOTE_TOKEN" }'
+row codex.toml 'headers.X-Region = "${REGION}"'
+row goose.yaml 'env.GREETING = "yes: no"'
+row goose.yaml 'timeout = "300s"'
+row mcporter.json 'args = ["-y", "example-tools"]'
+row mcporter.json 'env.LEVEL = "info"'
+row windsurf.json 'args = ["--api-key", "***"]'
+row windsurf.json 'env.PASS_PHRASE = { file = "/etc/hostname" }'
+row lmstudio.json 'token = { file = "keys/hf-token" }'
+row claude.json '[servers.app]'
+row modulex.json 'args = ["serve"]'
+row modulex-table.json 'args = ["serve"]'
+is "a token is in its file, without Bearer" \
+	"$(cat w-claude_desktop_config.json/keys/wiki-token)" wk_abcdefghijklmnop5678
+is "and an argument that was one" \
+	"$(cat w-windsurf.json/keys/keys-argument)" sk-abcdefghijklmnop1234
+
+run_matins import given/cursor.json
+err_like "a name of two servers is said" 'files of given/cursor.json .* becomes files-2'
+err_like "so is one that is switched off" 'old: the server is switched off'
+run_matins import given/zed.json
+err_like "a server that cannot be had is said" \
+	'mcp-server-postgres: not imported: .*neither a program nor a url'
+run_matins import given/goose.yaml
+err_like "so is what is built in" 'developer: not imported: .*builtin'
+
+# ---- into a configuration that is there ----
+
+mkdir into
+cd into || exit
+cat >matins.toml <<-'END'
+	# mine
+	[servers.gh] # by hand
+	command = "other"
+
+	[routines.r]
+	steps = [{ name = "s", type = "script", command = "true" }] # stays
+END
+cp matins.toml old
+chmod 600 matins.toml
+run_matins import ../given/modulex.json --write
+exit_is "into a file: status" 0
+err_like "another server of that name is left" 'becomes gh-2'
+is "every byte that was there stays" "$(head -n 6 matins.toml)" "$(cat old)"
+file_has "the server stands behind it" matins.toml '[servers.gh-2]'
+run_matins run r
+exit_is "and it works" 0
+printf '[servers]\ngh = { command = "x" }\n[servers.y' >bad.toml
+run_matins import -c bad.toml ../given/modulex.json --write
+exit_is "a broken configuration: status" 1
+is "a broken configuration stays" "$(tail -n 1 bad.toml)" "[servers.y"
+printf 'servers = { z = { command = "x" } }\n' >inline.toml
+cp inline.toml inline.old
+run_matins import -c inline.toml ../given/lmstudio.json --write
+exit_is "a form that takes no table: status" 1
+ok "and the file stays" cmp inline.toml inline.old
+ok "and no key file is made" test ! -e keys
+run_matins import -c new.toml ../given/lmstudio.json --write
+exit_is "a file that is not there yet is made" 0
+file_has "with the server" new.toml '[servers.hf]'
+sed -i s/hf_/hf_2/ ../given/lmstudio.json
+run_matins import -c new.toml ../given/lmstudio.json --write
+file_has "another token is another server" new.toml '[servers.hf-2]'
+is "and the first file keeps its own" \
+	"$(cat keys/hf-token)" hf_abcdefghijklmnopqrstuvwx
+cd ..
+
+# ---- clients and their places ----
+
+mkdir -p "$HOME/.cursor" "$XDG_CONFIG_HOME/zed" proj/.vscode
+cp given/cursor.json "$HOME/.cursor/mcp.json"
+cp given/zed.json "$XDG_CONFIG_HOME/zed/settings.json"
+cp given/vscode.json proj/.vscode/mcp.json
+cd proj || exit
+run_matins import --from cursor
+exit_is "--from: status" 0
+out_like "--from: the server" '^\[servers.tickets\]'
+run_matins import --all
+exit_is "--all: status" 0
+out_like "--all: of the user" '^\[servers.tickets\]'
+out_like "--all: and of the project" '^\[servers.events\]'
+err_like "--all: files are named" 'vscode/mcp.json: 2 servers of VS Code'
+echo '{' >.vscode/mcp.json
+run_matins import --all
+exit_is "--all: a broken file is status 1" 1
+out_like "and the others are there" '^\[servers.tickets\]'
+run_matins import --from goose
+exit_is "a client that is not here: status" 1
+err_like "a client that is not here: where it was looked for" 'goose/config.yaml'
+run_matins import --from cursro
+exit_is "an unknown client: usage" 64
+run_matins import
+exit_is "nothing named: usage" 64
+run_matins import x --all
+exit_is "two things named: usage" 64
+mkdir -p "$HOME/.modulex"
+printf 'SQLite format 3\0' >"$HOME/.modulex/store.db"
+run_matins import --from modulex
+exit_is "a database: status" 1
+err_like "a database: what to do" 'sqlite3 -json'
+cd ..
+
+# ---- hostile files ----
+
+mkdir hostile
+cd hostile || exit
+bad() { # TITLE FILE PATTERN
+	run_matins import "$2" --write
+	exit_is "$1: status" 1
+	err_like "$1: said" "$3"
+	ok "$1: nothing is written" test ! -e matins.toml
+}
+mkfifo pipe.json
+bad "a FIFO" pipe.json 'pipe.json'
+bad "a folder" . 'import|\.'
+truncate -s 100M large.json
+bad "100 MB" large.json 'large.json'
+"$PYTHON" -c 'print("[" * 100000)' >deep.json
+bad "deep JSON" deep.json 'deep.json'
+"$PYTHON" -c 'print("[" * 100000)' >deep.yaml
+bad "deep YAML" deep.yaml 'deep.yaml'
+printf '{"mcpServers": {"a": {"command": "x\\u0000y"}}}' >nul.json
+bad "a NUL" nul.json 'NUL'
+echo '{"a": {"b": 1}}' >none.json
+bad "no servers" none.json 'no MCP servers'
+ln -s none.json link.json
+bad "a link is its file" link.json 'no MCP servers'
+cat >names.json <<-'END'
+	{"mcpServers": {
+		"a\"]\n[caveats]\nx = \"": {"command": "x", "description": "y\n[caveats]\n\u202e"},
+		"../../up": {"command": "x", "env": {"../TOKEN": "abcdefgh12345678", "A\nB": "1"}},
+		"\u202edab": {"url": "https://h/\u001b[31m", "headers": {"A": "b\r\nC: d"}},
+		"": {"command": "y", "args": ["\u001b]0;x\u0007", {"deep": []}]}
+	}}
+END
+run_matins import names.json --write
+exit_is "hostile names: status" 0
+unlike "nothing of them reaches the terminal" "$(cat "$out" "$err")" \
+	$'\x1b|\u202e|\x07'
+ok "no table of theirs" test -z "$(grep -n '^\[caveats' matins.toml)"
+run_matins check
+exit_is "hostile names: the result passes check" 0
+is "no key file leaves its folder" "$(find "$T/up" "$T"/../*TOKEN "$T"/hostile/*TOKEN 2>/dev/null)" ""
+is "the key file" "$(cat keys/*TOKEN)" abcdefgh12345678
+mkdir linked
+cd linked || exit
+mkdir "$T/elsewhere"
+ln -s "$T/elsewhere" keys
+run_matins import "$T/given/claude_desktop_config.json" --write
+exit_is "a link in place of keys/: refused" 1
+is "nothing is written behind the link" "$(ls "$T/elsewhere")" ""
+cd ../..
+
+# ---- --trace ----
+
+mkdir traced
+cd traced || exit
+mkdir ../far
+echo "far away" >../far/file
+cat >server.py <<-END
+	import json, os, sys
+	open("$T/far/file").read()
+	assert os.environ["API_TOKEN"] == "abcdefgh12345678"
+	for line in sys.stdin:
+	    m = json.loads(line)
+	    if "id" not in m:
+	        continue
+	    reply = {"jsonrpc": "2.0", "id": m["id"]}
+	    if m["method"] == "initialize":
+	        reply["result"] = {"protocolVersion": m["params"]["protocolVersion"],
+	            "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
+	    elif m["method"] == "tools/list":
+	        reply["result"] = {"tools": [{"name": "t", "inputSchema": {"type": "object"}}]}
+	    else:
+	        reply["error"] = {"code": -32601, "message": "no"}
+	    print(json.dumps(reply), flush=True)
+END
+mkdir conf
+cat >mcp.json <<-END
+	{"mcpServers": {"s": {"command": "python3", "args": ["$PWD/server.py"],
+		"env": {"API_TOKEN": "abcdefgh12345678"}}}}
+END
+cd conf || exit
+if "$BIN" trace -- true >/dev/null 2>&1; then
+	run_matins import ../mcp.json --write
+	run_matins tools --server s
+	isnt "without a trace the server is refused its file" "$status" 0
+	rm -r matins.toml keys
+	run_matins import ../mcp.json --trace
+	exit_is "--trace: status" 0
+	out_like "--trace: the row that it needs" '^sandbox.read = .*far'
+	ok "--trace alone writes nothing" test -z "$(ls -A)"
+	run_matins import ../mcp.json --trace --write
+	exit_is "--trace --write: status" 0
+	run_matins tools --server s
+	exit_is "then the server works" 0
+	out_like "then the server lists its tool" '^t'
+	sed 's/API_TOKEN/OTHER/; s/"s"/"broken"/' ../mcp.json >../broken.json
+	run_matins import ../broken.json --trace --write
+	exit_is "a server that fails: status" 1
+	err_like "a server that fails: said" 'broken: its needs are not all known'
+	file_has "and it is imported" matins.toml '[servers.broken]'
+else
+	skip "--trace" "no trace works here"
+fi
+
+done_testing
