@@ -11,11 +11,14 @@
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/cli/command.h"
+#include "core/cli/confirm.h"
 #include "core/cli/put.h"
 #include "core/cli/target.h"
 #include "core/cli/tool_args.h"
 #include "core/client/tool_check.h"
+#include "core/run/approve.h"
 #include "core/run/pinned.h"
+#include "core/run/tool_policy.h"
 
 const struct option options_call[] = {
 	{"args", 0, "JSON|@FILE|-", "all arguments as one JSON object"},
@@ -25,6 +28,7 @@ const struct option options_call[] = {
 	{"strict", 0, NULL, "refuse arguments and results that break a schema"},
 	{"no-list", 0, NULL, "do not ask for the list of tools first"},
 	{"no-check", 0, NULL, "call even if a required argument is missing"},
+	{"yes", 'y', NULL, "agree to tools that `confirm` names"},
 	{"ignore-tool-error", 0, NULL,
 	 "exit with status 0 even if the tool fails"},
 	{"data", 0, NULL,
@@ -120,6 +124,35 @@ static int check_pin(const struct target *t, const struct listing_item *item,
 	if (t->keys.pin)
 		why = pinned_refusal(t->config, &t->keys, item, &arena);
 	return why ? err_set(err, ERR_PIN, "%s", why) : 0;
+}
+
+/* errors  ERR_TOOL_POLICY  the table of the server forbids the tool */
+static int check_name(const struct target *t, const char *tool, bool asks,
+		      struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	bool is_confirmed = args_has(t->args, "yes");
+	const char *why;
+
+	if (!t->server)
+		return 0;
+	if (!is_confirmed && asks && approve_person_is_here() &&
+	    tool_policy_asks(&t->keys, tool, target_grants(t)))
+		is_confirmed = confirm_ask(arena_printf(
+			&arena, "call %s of the server %s?", tool, t->name));
+	why = tool_policy_names(&t->keys, tool, target_grants(t), is_confirmed,
+				&arena);
+	return why ? err_set(err, ERR_TOOL_POLICY, "%s", why) : 0;
+}
+
+/* By what the server says of it; errors  ERR_TOOL_POLICY */
+static int check_hints(const struct target *t, const struct listing_item *item,
+		       struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const char *why = tool_policy_hints(&t->keys, item->json, &arena);
+
+	return why ? err_set(err, ERR_TOOL_POLICY, "%s", why) : 0;
 }
 
 static enum rigour rigour_of(const struct target *t)
@@ -445,12 +478,15 @@ static int check_line(struct slot *s, struct str tool, struct str arguments,
 	struct tool_findings found;
 	char what[40];
 
+	if (check_name(s->batch->t, tool.p, false, err) < 0)
+		return -1;
 	if (!set)
 		return 0;
 	item = listing_find(&set->list, tool);
 	if (!item)
 		return target_unknown(s->batch->t, &set->list, tool.p, err);
-	if (check_pin(s->batch->t, item, err) < 0)
+	if (check_hints(s->batch->t, item, err) < 0 ||
+	    check_pin(s->batch->t, item, err) < 0)
 		return -1;
 	s->check = &set->checks[item - set->list.item];
 	s->set = set;
@@ -792,7 +828,8 @@ static int call_one(struct target *t, const struct listing *tools,
 
 	if (!item && tools)
 		return target_unknown(t, tools, name, err);
-	if (item && check_pin(t, item, err) < 0)
+	if (item &&
+	    (check_hints(t, item, err) < 0 || check_pin(t, item, err) < 0))
 		return -1;
 	tool_check_init(check, tool);
 	if (tool_args_read(t->args, NULL,
@@ -845,7 +882,7 @@ static int check_usage(const struct args *args, struct err *err)
 
 static int call(struct target *t, UNUSED void *arg, struct err *err)
 {
-	const bool needs_list = t->keys.pin;
+	const bool needs_list = t->keys.pin || t->keys.read_only;
 	struct tool_check check = {0};
 	struct listing tools;
 	int r = 1;
@@ -855,7 +892,10 @@ static int call(struct target *t, UNUSED void *arg, struct err *err)
 	else
 		t->files.max = LIMIT_MESSAGE_BYTES;
 	listing_init(&tools, LISTING_TOOLS);
-	if (!args_has(t->args, "no-list") || needs_list)
+	if (!args_has(t->args, "batch") &&
+	    check_name(t, t->args->positional[0], true, err) < 0)
+		r = -1;
+	else if (!args_has(t->args, "no-list") || needs_list)
 		r = target_list(t, LISTING_TOOLS, needs_list, &tools, err);
 	if (r >= 0)
 		r = args_has(t->args, "batch")

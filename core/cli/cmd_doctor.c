@@ -14,6 +14,7 @@ const struct option options_doctor[] = {
 	{"unattended", 0, NULL,
 	 "check as a timer or cron starts it, without a person"},
 	{"approve", 0, "NAME", "with --unattended: as of run"},
+	{"yes", 'y', NULL, "with --unattended: as of run"},
 	{"json", 0, NULL, "print one JSON document"},
 	{0},
 };
@@ -55,6 +56,7 @@ int cmd_doctor(const struct args *args, struct err *err)
 		.deep = args_has(args, "deep"),
 		.unattended = args_has(args, "unattended"),
 		.approved = args_all(args, "approve", &arena),
+		.confirmed = args_has(args, "yes"),
 		.wall_ns = clock_system()->wall_ns(clock_system()),
 	};
 

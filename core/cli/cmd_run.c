@@ -7,6 +7,7 @@
 #include "core/base/log.h"
 #include "core/base/state_dir.h"
 #include "core/cli/command.h"
+#include "core/cli/confirm.h"
 #include "core/cli/open.h"
 #include "core/cli/live.h"
 #include "core/cli/param_options.h"
@@ -15,11 +16,13 @@
 #include "core/config/nest.h"
 #include "core/config/paths.h"
 #include "core/report/schedule.h"
+#include "core/run/approve.h"
 #include "core/run/changes.h"
 #include "core/run/events.h"
 #include "core/run/notify.h"
 #include "core/run/previous.h"
 #include "core/run/run.h"
+#include "core/run/tool_policy.h"
 
 #define RUN_OPTIONS                                                         \
 	{"only", 0, "A,B", "run only these steps; may be repeated"},        \
@@ -29,6 +32,8 @@
 		{"approve", 0, "NAME",                                      \
 		 "answer yes to the step NAME of type approve; may be "     \
 		 "repeated"},                                               \
+		{"yes", 'y', NULL,                                          \
+		 "agree to tools that `confirm` of a server names"},        \
 		{"no-cache", 0, NULL, "run steps whose result is cached"},  \
 		REPORT_OPTIONS,                                             \
 		{"allow-empty", 0, NULL, "succeed even if no step runs"},   \
@@ -289,6 +294,35 @@ static void add_changes(struct earlier *e, const struct run_options *o,
 	now->changes = &e->changes;
 }
 
+/* ---- tools that a person agrees to ---- */
+
+/* Ask once, before anything starts: later nobody may be there. */
+static bool agrees_to_tools(const struct run_options *o, struct arena *arena)
+{
+	const struct config *c = &o->file->config;
+	const bool *reached = nest_reached(c, o->routine->name, arena);
+	const char *names = "";
+
+	if (o->dry_run)
+		return false;
+	for (size_t k = 0; k < c->n_routines; k++) {
+		for (size_t i = 0; reached[k] && i < c->routines[k].n_steps;
+		     i++) {
+			const struct step *s = &c->routines[k].steps[i];
+
+			if (s->enabled && s->server && s->tool &&
+			    tool_policy_asks(s->server, s->tool,
+					     tool_policy_write(c, s)))
+				names = arena_printf(arena, "%s%s%s of %s",
+						     names, *names ? ", " : "",
+						     s->tool, s->server->name);
+		}
+	}
+	return *names && approve_person_is_here() &&
+	       confirm_ask(arena_printf(arena, "let routine %s call %s?",
+					o->routine->name, names));
+}
+
 /* ---- the command ---- */
 
 /*
@@ -327,6 +361,7 @@ static int read_options(const struct args *args, const struct config_file *file,
 		.record = args_get(args, "record"),
 		.replay = args_get(args, "replay"),
 		.dry_run = args_has(args, "dry-run"),
+		.confirmed = args_has(args, "yes"),
 		.no_cache = args_has(args, "no-cache"),
 		.allow_empty = args_has(args, "allow-empty"),
 		.require_ledger = args_has(args, "require-ledger"),
@@ -374,6 +409,7 @@ static int run_opened(const struct args *args, const struct config_file *file,
 	    (to && events_open(to, &file->config, &events, err) < 0) ||
 	    find_earlier(args, &o, print->form, arena, &earlier, err) < 0)
 		return -1;
+	o.confirmed |= agrees_to_tools(&o, arena);
 	status = read_slot(args, &o, slot, arena, err);
 	if (status < 0)
 		return -1;

@@ -19,6 +19,7 @@
 #include "core/config/paths.h"
 #include "core/mcp/wire/content.h"
 #include "core/mcp/wire/uri_template.h"
+#include "core/run/tool_policy.h"
 #include "core/schema/describe.h"
 
 /* Longest text of one line in a list. */
@@ -187,6 +188,32 @@ static void add_arguments(const struct target *t, struct str list,
 	}
 }
 
+/* Why a call of the tool would be denied; NULL: it would not. */
+static const char *denial(const struct target *t,
+			  const struct listing_item *item, struct arena *arena)
+{
+	const char *name, *why;
+
+	if (!t->server)
+		return NULL;
+	name = arena_strndup(arena, item->name.p, item->name.n);
+	why = tool_policy_names(&t->keys, name, target_grants(t), false, arena);
+	return why ? why : tool_policy_hints(&t->keys, item->json, arena);
+}
+
+static void add_denial(const struct target *t, const struct listing_item *item,
+		       struct buf *out)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const char *why = denial(t, item, &arena);
+
+	if (!why)
+		return;
+	buf_adds(out, "  denied: ");
+	target_show(t, str_of(why), false, out);
+	buf_addc(out, '\n');
+}
+
 /* Show an entry of a list: name, title, description, arguments. */
 static void show_item(const struct target *t, enum listing_kind kind,
 		      const struct listing_item *item, struct buf *out)
@@ -198,6 +225,8 @@ static void show_item(const struct target *t, enum listing_kind kind,
 	add_head(t, item, out);
 	if (add_text(t, scan_some(json, "description"), LINE_CHARS, &line))
 		buf_addf(out, "  %s\n", buf_cstr(&line));
+	if (kind == LISTING_TOOLS)
+		add_denial(t, item, out);
 	if (kind == LISTING_TOOLS)
 		add_properties(t, tool_input_schema(json), false, out);
 	else if (kind == LISTING_PROMPTS)
@@ -269,9 +298,32 @@ static void show_tool(const struct target *t, const struct listing_item *item,
 		buf_addc(out, '\n');
 		add_hints(t, scan_some(json, "annotations"), out);
 	}
+	add_denial(t, item, out);
 }
 
 /* ---- whole lists ---- */
+
+/* "denied":{"NAME":"why"}, where a tool is; entries stay as they came. */
+static void write_denials(const struct target *t, const struct listing *l,
+			  struct jw *w)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	bool is_begun = false;
+
+	for (size_t i = 0; l->kind == LISTING_TOOLS && i < l->n; i++) {
+		const char *why = denial(t, &l->item[i], &arena);
+
+		if (!why)
+			continue;
+		if (!is_begun)
+			jw_kv_object(w, "denied");
+		is_begun = true;
+		jw_key_str(w, l->item[i].name);
+		jw_cstr(w, why);
+	}
+	if (is_begun)
+		jw_end(w);
+}
 
 static int print_lists(struct target *t, const struct listing *list, size_t n,
 		       struct err *err)
@@ -287,6 +339,7 @@ static int print_lists(struct target *t, const struct listing *list, size_t n,
 				jw_raw(&w, list[k].item[i].json);
 			jw_end(&w);
 		}
+		write_denials(t, &list[0], &w);
 		jw_end(&w);
 		return target_put(t, buf_str(&out), PUT_JSON, err);
 	}

@@ -57,6 +57,7 @@ static int read_run_words(struct work *w, struct doctor_options *o,
 	outfile_release(&print.output);
 	if (r < 0 || param_options_read(&run, w->arena, &o->given, err) < 0)
 		return -1;
+	o->confirmed = args_has(&run, "yes");
 	o->approved = args_all(&run, "approve", w->arena);
 	o->approved = arena_strlist(w->arena, &o->approved);
 	return 0;

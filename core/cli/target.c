@@ -15,6 +15,7 @@
 #include "core/config/paths.h"
 #include "core/mcp/wire/elicit.h"
 #include "core/mcp/wire/rpc.h"
+#include "core/run/tool_policy.h"
 #include "core/run/advice_command.h"
 #include "core/run/plan.h"
 #include "core/secret/secret.h"
@@ -682,6 +683,7 @@ static int read_keys(struct target *t, struct err *err)
 static int read_options(struct target *t, struct err *err)
 {
 	struct gate_policy more;
+	const char *off;
 
 	if (set_server(t, err) < 0 || check_remote(t, err) < 0 ||
 	    policy_options_read(t->args, &t->arena, &more, &t->given_env, err) <
@@ -691,7 +693,11 @@ static int read_options(struct target *t, struct err *err)
 		t->policy = t->config->sandbox;
 	find_program(t);
 	merge_policy(t, &more);
-	return read_keys(t, err);
+	if (read_keys(t, err) < 0)
+		return -1;
+	off = t->starts ? tool_policy_off(t->config, &t->keys, &t->arena)
+			: NULL;
+	return off ? err_set(err, ERR_DISABLED, "%s", off) : 0;
 }
 
 /* ---- opening ---- */
@@ -849,6 +855,7 @@ static int prepare(struct target *t, const struct args *args,
 		.args = args,
 		.server = how == TARGET_FIND ? args->positional[1]
 					     : args_get(args, "server"),
+		.starts = how == TARGET_START,
 		.json = args_has(args, "json"),
 		.strict = args_has(args, "strict"),
 		.scrub = scrub_new(),
@@ -862,6 +869,13 @@ static int prepare(struct target *t, const struct args *args,
 	};
 	log_set_filter(scrub_filter, t->scrub);
 	return open_all(t, err);
+}
+
+const struct strlist *target_grants(const struct target *t)
+{
+	static const struct strlist none = {NULL, 0};
+
+	return t->url ? &none : &t->policy.write;
 }
 
 void target_help(const struct args *args)

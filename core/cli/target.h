@@ -88,6 +88,7 @@ struct target {
 	struct credentials *credentials;
 	struct client *client;
 	struct live live;
+	bool starts;	  /* TARGET_START */
 	bool json;	  /* --json */
 	bool strict;	  /* --strict, or the server's key */
 	bool has_failed;  /* the failure has been printed */
@@ -112,6 +113,9 @@ enum target_how {
 int target_run(const struct args *args, enum target_how how,
 	       int (*work)(struct target *t, void *arg, struct err *err),
 	       void *arg, struct err *err) MUST_USE;
+
+/* Paths that the program of the target may write; of a URL none. */
+const struct strlist *target_grants(const struct target *t) MUST_USE;
 
 /* Print the forms of a target, and the recipes, on stdout; for --help. */
 void target_help(const struct args *args);

@@ -296,8 +296,8 @@ int allowed_list(const char *state_dir, struct arena *arena,
 
 /* Kinds of rows in the order in which they are shown. */
 static const char *const words[] = {
-	"starts", "recipe", "browser",	"weakens",
-	"writes", "reads",  "connects", "credential",
+	"starts", "recipe",   "browser",    "weakens", "writes",
+	"reads",  "connects", "credential", "bounds",
 };
 
 struct rows {
@@ -360,9 +360,28 @@ static void add_section(struct rows *r, enum key_section section,
 	}
 }
 
+/* A bound that goes away is a change that must not be missed. */
+static void add_bounds(struct rows *r, const struct server *s)
+{
+	for (const struct key *k = NULL; (k = key_next(SECTION_server, k));) {
+		struct strlist values = {NULL, 0};
+
+		if (k->bounds)
+			values = key_values(k, s, r->arena);
+		for (size_t i = 0; i < values.n; i++)
+			if (!k->def || strcmp(k->def, values.item[i]) != 0)
+				add(r, "bounds",
+				    arena_printf(r->arena, "%s: %s = %s",
+						 s->name, k->name,
+						 values.item[i]));
+	}
+}
+
 static void add_server(struct rows *r, const struct server *s)
 {
 	struct strlist rest = s->sampling;
+
+	add_bounds(r, s);
 
 	add(r, "connects", s->url);
 	add_section(r, SECTION_server, s);

@@ -46,6 +46,7 @@ struct key {
 
 	/* Of servers, `auth` and `sandbox`; their .def files explain each. */
 	const char *option, *more, *of, *grants, *weakens, *said;
+	bool bounds;
 };
 
 struct section {

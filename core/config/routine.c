@@ -450,6 +450,34 @@ static void read_strings(const struct reading *r)
 	read_list(r, r->v, r->field);
 }
 
+/* Nothing in the list could mean that nothing is bounded, or everything. */
+static void read_patterns(const struct reading *r)
+{
+	read_list(r, r->v, r->field);
+	if (r->v->type == TOML_ARRAY && !r->v->array.n)
+		load_error(r->l, r->v,
+			   "\"%s\" is empty; name a tool, or write deny_tools "
+			   "= [\"*\"] to refuse all",
+			   r->k->name);
+}
+
+/* Other keys of the table are those of modulex. */
+static void read_mcp(const struct reading *r)
+{
+	for (size_t i = 0; is_table(r, r->v) && i < r->v->table.n; i++) {
+		const struct toml_member *m = &r->v->table.member[i];
+
+		if (strcmp(m->key, "enabled") != 0)
+			continue;
+		if (m->value.type == TOML_BOOLEAN)
+			*(bool *)r->field = !m->value.boolean;
+		else
+			load_error(
+				r->l, &m->value,
+				"\"enabled\" of [mcp] must be true or false");
+	}
+}
+
 /* One string, or a list of them. */
 static void read_words(const struct reading *r)
 {

@@ -77,6 +77,7 @@ struct server_auth {
 #define SERVER_TYPE_DURATION_MS uint64_t
 #define SERVER_TYPE_SIZE_BYTES uint64_t
 #define SERVER_TYPE_STRINGS struct strlist
+#define SERVER_TYPE_PATTERNS struct strlist
 #define SERVER_TYPE_PATHS struct strlist
 #define SERVER_TYPE_COMMAND struct strlist /* ends in NULL */
 #define SERVER_TYPE_PARAMS const struct toml_value *
@@ -243,6 +244,7 @@ struct config {
 	struct notify_rules notify;
 	struct expansion *expansions; /* in file order */
 	struct strlist literals;      /* credentials in arguments, as found */
+	bool mcp_is_off;	      /* [mcp] enabled = false */
 	/* Tables of modulex that a plugin reads; NULL without. */
 	const struct toml_value *shared, *identity;
 };

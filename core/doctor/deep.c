@@ -4,12 +4,14 @@
 #include "core/client/asks.h"
 #include "core/client/eras.h"
 #include "core/client/said.h"
+#include "core/config/keys.h"
 #include "core/run/advice.h"
 #include "core/run/advice_command.h"
 #include "core/run/credentials.h"
 #include "core/run/pinned.h"
 #include "core/run/pool.h"
 #include "core/run/remotes.h"
+#include "core/run/tool_policy.h"
 
 struct deep {
 	struct doctor *d;
@@ -135,6 +137,56 @@ static void say_drift(struct asked *a, const struct plan_step *step,
 					      str_find(str_of(why), '\n'))));
 }
 
+/* Add a row for each pattern of the server that no tool of it fits, as where
+   one was renamed. */
+static void say_patterns(struct asked *a, const struct listing *list)
+{
+	const struct server *server = a->plan->step->server;
+	struct doctor *d = a->deep->d;
+
+	for (const struct key *k = NULL;
+	     server && (k = key_next(SECTION_server, k));) {
+		struct strlist all = {NULL, 0};
+
+		if (k->type == KEY_PATTERNS)
+			all = key_values(k, server, d->arena);
+		for (size_t i = 0; i < all.n; i++) {
+			size_t n = 0;
+
+			while (n < list->n &&
+			       !str_fits(list->item[n].name, all.item[i]))
+				n++;
+			if (n == list->n)
+				doctor_add(
+					d, "answer",
+					doctor_row_name(d, a->whole,
+							a->plan->step),
+					CHECK_WARNING,
+					arena_printf(
+						d->arena,
+						"name one of its tools, of %s",
+						tools_of(a, a->plan, "")),
+					"\"%s\" in %s of [servers.%s] fits "
+					"none of its tools",
+					all.item[i], k->name, server->name);
+		}
+	}
+}
+
+/* Add the row of a tool that read_only refuses. */
+static void say_hints(struct asked *a, const struct step *step,
+		      const struct listing_item *tool)
+{
+	struct doctor *d = a->deep->d;
+	const char *why = NULL;
+
+	if (step->server && tool)
+		why = tool_policy_hints(step->server, tool->json, d->arena);
+	if (why)
+		doctor_add(d, "answer", doctor_row_name(d, a->whole, step),
+			   CHECK_FAILED, "", "%s", clean(a, str_of(why)));
+}
+
 /* Add the row of the server, and one for each of its steps whose tool is
    missing. */
 static void say_list(struct asked *a, const struct listing *list)
@@ -144,6 +196,7 @@ static void say_list(struct asked *a, const struct listing *list)
 	struct doctor *d = a->deep->d;
 
 	a->is_done = true;
+	say_patterns(a, list);
 	for (size_t i = (size_t)(a->plan - a->whole->steps);
 	     i < a->whole->n_steps; i++) {
 		const struct plan_step *step = &a->whole->steps[i];
@@ -155,6 +208,7 @@ static void say_list(struct asked *a, const struct listing *list)
 		     step->reason != REASON_NONE))
 			continue;
 		say_drift(a, step, listing_find(list, str_of(tool)));
+		say_hints(a, step->step, listing_find(list, str_of(tool)));
 		has_tool = !*tool || listing_find(list, str_of(tool));
 		if (has_tool && step != a->plan)
 			continue;

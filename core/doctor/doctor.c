@@ -329,6 +329,7 @@ static int make_plans(struct doctor *d, struct plan **ret, size_t *ret_n,
 	struct plan_options o = {
 		.config = c,
 		.given = d->options->given,
+		.confirmed = d->options->confirmed || !d->options->unattended,
 	};
 	struct plan *plan;
 	bool *wanted;

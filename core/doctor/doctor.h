@@ -40,6 +40,7 @@ struct doctor_options {
 	bool unattended;
 	bool is_new; /* it is about to be scheduled: no time of it was due */
 	struct strlist approved; /* names of --approve */
+	bool confirmed;		 /* --yes: tools of `confirm` are agreed to */
 	bool starts_only; /* rows of what each program comes to, no others */
 };
 

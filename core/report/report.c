@@ -396,7 +396,8 @@ static bool load_state(struct str step, enum step_state *ret)
 	return false;
 }
 
-static bool load_reason(struct str step, enum step_reason *ret)
+static bool load_reason(struct str step, enum step_state state,
+			enum step_reason *ret)
 {
 	struct str value;
 
@@ -405,7 +406,8 @@ static bool load_reason(struct str step, enum step_reason *ret)
 		return true;
 	for (size_t i = REASON_NONE + 1; i < ARRAY_LEN(reasons); i++) {
 		*ret = (enum step_reason)i;
-		if (scan_is(value, reasons[i].word))
+		if (reasons[i].state == state &&
+		    scan_is(value, reasons[i].word))
 			return true;
 	}
 	return false;
@@ -445,7 +447,7 @@ static int load_step(struct str value, size_t index, struct arena *arena,
 	if (scan_type(value) != SCAN_OBJECT || !load_state(value, &s.state))
 		return err_set(err, ERR_COMPARE,
 			       "step_results[%zu] has no known state", index);
-	if (!load_reason(value, &s.reason) ||
+	if (!load_reason(value, s.state, &s.reason) ||
 	    report_reason_state(s.reason) != s.state)
 		return err_set(err, ERR_COMPARE,
 			       "step_results[%zu] has no reason that belongs "

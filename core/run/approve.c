@@ -85,7 +85,7 @@ bool approve_in_ci(void)
 }
 
 /* In the background a question would stop the program. */
-static bool is_person_here(void)
+bool approve_person_is_here(void)
 {
 	return isatty(STDIN_FILENO) && isatty(STDERR_FILENO) &&
 	       tcgetpgrp(STDIN_FILENO) == getpgrp() && !approve_in_ci();
@@ -219,7 +219,7 @@ static void begin(struct step_run *s)
 	a->in.fd = -1;
 	if (list_has(&s->ctx->approvals->given, full_name(s, &arena)))
 		approved(s, "--approve");
-	else if (is_person_here())
+	else if (approve_person_is_here())
 		jobs_join(s->ctx->jobs, &a->giver);
 	else
 		not_approved(s, "nobody is here to ask");

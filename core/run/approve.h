@@ -11,11 +11,15 @@
 /* Shared by the steps of a run. */
 struct approvals {
 	struct strlist given; /* names that --approve gave */
+	bool tools;	      /* a person agrees to tools of `confirm` */
 	bool is_asking;	      /* one question at a time */
 	/* Live lines stay off the screen; or NULL. */
 	void (*hold)(void *arg, bool is_held);
 	void *arg;
 };
+
+/* Can a person be asked: is the program before a terminal, and not in CI? */
+bool approve_person_is_here(void) MUST_USE;
 
 /* $CI is set and is neither empty, "0" nor "false": nobody is there. */
 bool approve_in_ci(void) MUST_USE;

@@ -6,6 +6,7 @@
 #include "core/base/limits.h"
 #include "core/base/mem.h"
 #include "core/report/render.h"
+#include "core/run/approve.h"
 #include "core/run/step_words.h"
 #include "core/run/walk.h"
 
@@ -111,6 +112,7 @@ static void begin(struct step_run *s)
 		.routine = config_routine(config, s->plan->step->routine),
 		.given = {.object = s->plan->inputs.json,
 			  .is_data = s->plan->inputs.has_data},
+		.confirmed = s->ctx->approvals->tools,
 	};
 	struct nested *n = mem_zalloc(sizeof(*n));
 	struct err err = ERR_INIT;

@@ -6,6 +6,7 @@
 #include "core/base/text.h"
 #include "core/config/references.h"
 #include "core/run/plugin.h"
+#include "core/run/tool_policy.h"
 
 /* ---- names of steps ---- */
 
@@ -484,6 +485,27 @@ static int take_before(const char *from, const struct strlist *known,
 	return 0;
 }
 
+/* Why the call of a step is forbidden; NULL: it is not, or the step is none. */
+static const char *refusal(const struct plan_options *o,
+			   const struct step *step, struct arena *arena,
+			   enum step_reason *ret)
+{
+	const struct server *server = step->server;
+	const char *why;
+
+	/* without `tool` a program prints its result */
+	if (!step->tool)
+		return NULL;
+	*ret = REASON_SERVER_OFF;
+	why = tool_policy_off(o->config, server, arena);
+	if (why || !server || !*step->tool)
+		return why;
+	*ret = REASON_TOOL_POLICY;
+	return tool_policy_names(server, step->tool,
+				 tool_policy_write(o->config, step),
+				 o->confirmed, arena);
+}
+
 /* Decide about one step; steps that are left out need no values. */
 static int decide(const struct plan_options *o, const struct values *inputs,
 		  const struct strlist *only, const struct strlist *skipped,
@@ -506,10 +528,17 @@ static int decide(const struct plan_options *o, const struct values *inputs,
 		p->reason = REASON_UNSUPPORTED;
 		why = arena_printf(arena, "there is no step type %s here; %s",
 				   step->type, step->instead);
+	} else if ((why = refusal(o, step, arena, &p->reason))) {
+		p->would_not_run = o->dry_run;
+		if (o->dry_run) {
+			p->reason = REASON_DRY_RUN;
+			why = arena_printf(arena, "would be denied: %s", why);
+		}
 	} else if (unset_of(step) && !o->dry_run) {
 		p->reason = REASON_NO_VARIABLE;
 		why = unset_of(step);
 	} else {
+		p->reason = REASON_NONE;
 		return prepare(o, inputs, p, arena, err);
 	}
 	p->error = str_of(why);

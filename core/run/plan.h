@@ -27,6 +27,7 @@ struct plan_options {
 	const char *from; /* steps before it take earlier results; or NULL */
 	struct inputs_given given; /* parameters */
 	bool dry_run;
+	bool confirmed; /* a person agrees to tools of `confirm` */
 };
 
 struct plan_step {

@@ -97,6 +97,7 @@ static int prepare(struct run *r, struct err *err)
 		.from = o->from,
 		.given = o->given,
 		.dry_run = o->dry_run,
+		.confirmed = o->confirmed,
 	};
 
 	if (loop_init(&r->loop, clock_system(), err) < 0)

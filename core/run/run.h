@@ -66,6 +66,7 @@ struct run_options {
 	bool no_cache; /* `cache` of steps does not count */
 	bool allow_empty;
 	struct strlist approved; /* names of --approve */
+	bool confirmed;		 /* to call tools of `confirm` */
 	bool require_ledger;
 	const char *slot;      /* run once for it, see schedule.h; NULL */
 	int64_t slot_since_ns; /* of schedule_slot() */

@@ -9,6 +9,7 @@
 #include "core/run/pinned.h"
 #include "core/run/step_result.h"
 #include "core/run/step_words.h"
+#include "core/run/tool_policy.h"
 
 struct call {
 	struct step_run *step;
@@ -373,9 +374,16 @@ static void check_and_call(struct call *c, const struct client_listed *l,
 	AUTO(buf_release) struct buf says = BUF_INIT(BUF_UNBOUNDED);
 	const struct plan_step *p = c->step->plan;
 	struct tool_findings found;
-	const char *pinned = NULL;
+	const char *pinned = NULL, *why = NULL;
 
 	use_tool(c, item);
+	if (p->step->server)
+		why = tool_policy_hints(p->step->server, item->json,
+					&c->step->arena);
+	if (why) {
+		fail(c, REASON_TOOL_POLICY, why);
+		return;
+	}
 	if (p->is_pinned)
 		pinned = pinned_refusal(p->config, p->step->server, item,
 					&c->step->arena);
@@ -436,7 +444,9 @@ static void on_list(void *arg, const struct client_listed *l)
 			  "the server answered error %lld to tools/list, which "
 			  "`%s` needs: %.*s",
 			  (long long)e->of->code,
-			  s->plan->strict ? "strict" : "pin",
+			  s->plan->strict      ? "strict"
+			  : s->plan->is_pinned ? "pin"
+					       : "read_only",
 			  STR_ARG(e->of->message));
 		close_call(c);
 	} else if (l->type != CLIENT_RESULT) {
@@ -503,7 +513,8 @@ static void begin(struct step_run *s)
 	s->work = c;
 	c->step = s;
 	ask_for_hint(c);
-	if (s->plan->strict || s->plan->is_pinned)
+	if (s->plan->strict || s->plan->is_pinned ||
+	    (s->plan->step->server && s->plan->step->server->read_only))
 		list_tools(c, false);
 	else
 		send_call(c);

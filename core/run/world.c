@@ -225,6 +225,7 @@ static void set_walks(struct world *w)
 	};
 	w->approvals = (struct approvals){
 		.given = o->approved,
+		.tools = o->confirmed,
 		.hold = o->observer.hold,
 		.arg = o->observer.arg,
 	};

@@ -28,6 +28,50 @@ TEST(starts_and_ends, rows, are_told)
 	assert_false(str_ends(STR("abcx"), "bc"));
 }
 
+TEST(fits, star, is_any_text)
+{
+	static const struct {
+		const char *text, *pattern;
+		bool fits;
+	} rows[] = {
+		{"read_a", "read_*", true},
+		{"read_", "read_*", true},
+		{"read", "read_*", false},
+		{"xread_a", "read_*", false},
+		{"search", "search", true},
+		{"searches", "search", false},
+		{"searc", "search", false},
+		{"", "*", true},
+		{"", "", true},
+		{"a", "", false},
+		{"a_b_c", "a*c", true},
+		{"a_b_c", "*b*", true},
+		{"ab", "a?", true},
+		{"a", "a?", false},
+		{"*", "read_*", false},
+		{"[a]", "[a]", true},
+		{"a", "[a]", false},
+		{"\\*", "\\*", true},
+		{"aXbXc", "a*b*c", true},
+		{"aXcXb", "a*b*c", false},
+		{"Read_a", "read_*", false},
+		{"aab", "*ab", true},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_int_equal(
+			str_fits(str_of(rows[i].text), rows[i].pattern),
+			rows[i].fits);
+	/* a NUL is a byte */
+	assert_false(str_fits(STR("a\0b"), "a"));
+	assert_true(str_fits(STR("a\0b"), "a*"));
+	/* many stars over a long text come to an end at once */
+	assert_false(
+		str_fits(STR("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+			     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
+			 "*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b"));
+}
+
 TEST(trim, outer_white_space, goes)
 {
 	assert_true(str_is(str_trim(STR(" \t\r\na b\n ")), "a b"));
