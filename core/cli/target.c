@@ -1033,6 +1033,12 @@ static int start_client(struct target *t, struct err *err)
 		.url = t->url ? t->remote->url.text.p : NULL,
 		.session = t->session,
 		.show_stderr = log_level() >= LOG_DEBUG,
+		.rate = t->keys.rate,
+		.max_concurrent = t->keys.max_concurrent,
+		.throttle_key =
+			t->server ? arena_printf(&t->arena, "%s/%s",
+						 t->config->path, t->server)
+				  : NULL,
 		.watches_lists = args_has(t->args, "batch"),
 		.on_event = on_client,
 		.arg = t,

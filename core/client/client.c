@@ -15,6 +15,7 @@
 #include "core/client/facts.h"
 #include "core/client/failure.h"
 #include "core/client/tape.h"
+#include "core/client/throttle.h"
 #include "core/mcp/wire/cache.h"
 #include "core/mcp/wire/rpc.h"
 #include "core/transport/transport.h"
@@ -44,6 +45,9 @@ struct call {
 	uint64_t session_ticket; /* 0: not sent yet */
 	struct client_call o;	 /* .method is set; the two below are its own */
 	char *tool;		 /* owned; until it is sent; NULL: none */
+	bool has_turn;		 /* of a throttle */
+	int slot;		 /* with that: to be given back, or -1 */
+	uint64_t asked_ns;	 /* when it began to wait for its turn; or 0 */
 	struct buf params;	 /* owned; until it is sent */
 };
 
@@ -104,6 +108,9 @@ struct client {
 	bool is_cut; /* the output ended within a message */
 	struct buf sentence, details;
 	bool is_failure_told, is_telling_failure;
+
+	struct throttle *throttle; /* owned; NULL: nothing was called */
+	struct loop_timer turn;	   /* of calls that wait for one */
 
 	bool is_open;	   /* calls may be made: neither ended nor told to */
 	struct call *call; /* owned, in the order of asking */
@@ -477,10 +484,35 @@ static void release_call(struct call *call)
 	buf_release(&call->params);
 }
 
-static void remove_call(struct client *c, struct call *call)
+static bool is_throttled(const struct client *c, const struct client_call *o)
+{
+	return o->tool && (c->o.rate || c->o.max_concurrent);
+}
+
+/* Give the turn of a call back; those that wait look for it. */
+static void give_turn(struct client *c, struct call *call,
+		      const struct client_event *e)
+{
+	struct clock *clock = c->ctx.loop->clock;
+
+	if (!call->has_turn)
+		return;
+	call->has_turn = false;
+	throttle_give(c->throttle, call->slot);
+	if (e && e->type == CLIENT_FAILED && e->refusal.has_time)
+		throttle_hold(c->throttle, clock->wall_ns(clock),
+			      e->refusal.after_s);
+	if (c->turn.fire && c->is_open)
+		loop_timer_set(c->ctx.loop, &c->turn, now_of(c));
+}
+
+/* e  the last event of the call; NULL: it was cancelled */
+static void remove_call(struct client *c, struct call *call,
+			const struct client_event *e)
 {
 	size_t i = (size_t)(call - c->call);
 
+	give_turn(c, call, e);
 	release_call(call);
 	memmove(call, call + 1, (--c->n_calls - i) * sizeof(*call));
 }
@@ -497,7 +529,7 @@ static void end_call(struct client *c, struct call *call,
 {
 	const struct call gone = *call;
 
-	remove_call(c, call);
+	remove_call(c, call, e);
 	tell_call(&gone, e);
 }
 
@@ -543,6 +575,25 @@ static void fail_calls(struct client *c, enum step_reason reason,
 	}
 }
 
+/* Time of a call that is left when it has waited; 0: it is over. */
+static uint64_t time_left(const struct client *c, const struct call *call,
+			  uint64_t all_ms)
+{
+	uint64_t waited_ms =
+		call->asked_ns ? (now_of(c) - call->asked_ns) / NS_PER_MS : 0;
+
+	return waited_ms < all_ms ? all_ms - waited_ms : 0;
+}
+
+/* The time of a call for its answer; UINT64_MAX: any. */
+static uint64_t time_of(const struct client *c, const struct call *call)
+{
+	uint64_t ms = call->o.timeout_ms ? call->o.timeout_ms
+					 : c->o.session.request_timeout_ms;
+
+	return ms ? ms : UINT64_MAX;
+}
+
 static int send_call(struct client *c, struct call *call, struct err *err)
 {
 	const struct client_call *o = &call->o;
@@ -560,25 +611,79 @@ static int send_call(struct client *c, struct call *call, struct err *err)
 	if (r < 0)
 		return -1;
 	call->session_ticket = ticket;
-	if (o->timeout_ms || o->total_ms)
+	if (call->asked_ns)
+		session_set_times(s, ticket,
+				  time_left(c, call, time_of(c, call)),
+				  o->total_ms);
+	else if (o->timeout_ms || o->total_ms)
 		session_set_times(s, ticket, o->timeout_ms, o->total_ms);
 	return 0;
 }
 
-/* Send the calls that were made before the session was ready. */
+/*
+ * Take the turn of a call.
+ *
+ * returns  1: it has one, or needs none; 0: it waits, and the timer is set; -1:
+ *	    there is none to be had
+ */
+static int take_turn(struct client *c, struct call *call, struct err *err)
+{
+	struct clock *clock = c->ctx.loop->clock;
+	uint64_t wait_ns, left_ms;
+
+	if (!is_throttled(c, &call->o) || call->has_turn)
+		return 1;
+	if (!call->asked_ns)
+		call->asked_ns = now_of(c);
+	left_ms = time_left(c, call, time_of(c, call));
+	if (!left_ms)
+		return err_set(err, ERR_DEADLINE,
+			       "the call was not made: within its time there "
+			       "was no turn for it by `rate` or "
+			       "`max_concurrent` of the server");
+	if ((!c->throttle &&
+	     throttle_open(c->o.throttle_key, c->o.rate, c->o.max_concurrent,
+			   &c->throttle, err) < 0) ||
+	    throttle_take(c->throttle, clock->wall_ns(clock), &call->slot,
+			  &wait_ns, err) < 0) {
+		err->kind = ERR_PROTECTION;
+		return err_wrap(err, "the call was not made");
+	}
+	call->has_turn = !wait_ns;
+	if (left_ms < wait_ns / NS_PER_MS)
+		wait_ns = left_ms * NS_PER_MS;
+	if (wait_ns)
+		loop_timer_set(c->ctx.loop, &c->turn, now_of(c) + wait_ns);
+	return !wait_ns;
+}
+
+/* Send calls that were made before the session was ready, and those whose turn
+   it is, in their order. */
 static void send_waiting(struct client *c)
 {
 	struct err err = ERR_INIT;
+	bool is_held = false;
 
 	for (size_t i = 0; i < c->n_calls; i++) {
 		struct call *call = &c->call[i];
+		int turn;
 
-		if (call->session_ticket)
+		if (call->session_ticket ||
+		    (is_held && is_throttled(c, &call->o)))
 			continue;
-		if (send_call(c, call, &err) == 0)
+		turn = take_turn(c, call, &err);
+		is_held |= turn == 0;
+		if (turn == 0)
+			continue;
+		if (turn > 0 && send_call(c, call, &err) == 0)
 			buf_release(&call->params);
 		else
-			fail_call(c, &c->call[i--], REASON_INTERNAL, err.msg);
+			fail_call(c, &c->call[i--],
+				  err.kind == ERR_PROTECTION ? REASON_PROTECTION
+				  : err.kind == ERR_DEADLINE
+					  ? REASON_DEADLINE_CALL
+					  : REASON_INTERNAL,
+				  err.msg);
 	}
 }
 
@@ -635,9 +740,11 @@ static int add_call(struct client *c, const struct client_call *call,
 		made.o.params.p = NULL;
 	if (!c->is_open)
 		return refuse_call(c, made.o.method, err);
-	if (!client_is_ready(c)) {
+	if (!client_is_ready(c) || is_throttled(c, &made.o)) {
 		if (keep_call(&made, err) < 0)
 			return -1;
+		if (client_is_ready(c))
+			loop_timer_set(c->ctx.loop, &c->turn, now_of(c));
 	} else if (send_call(c, &made, err) < 0) {
 		return err->kind == ERR_PEER
 			       ? refuse_call(c, made.o.method, err)
@@ -652,6 +759,15 @@ static int add_call(struct client *c, const struct client_call *call,
 	return 0;
 }
 
+bool client_waits_turn(const struct client *c, uint64_t ticket)
+{
+	for (size_t i = 0; i < c->n_calls; i++)
+		if (c->call[i].ticket == ticket)
+			return !c->call[i].session_ticket &&
+			       c->call[i].asked_ns;
+	return false;
+}
+
 void client_cancel(struct client *c, uint64_t ticket, const char *reason)
 {
 	for (size_t i = 0; i < c->n_calls; i++) {
@@ -662,7 +778,7 @@ void client_cancel(struct client *c, uint64_t ticket, const char *reason)
 		if (call->session_ticket)
 			session_cancel(c->session, call->session_ticket,
 				       reason);
-		remove_call(c, call);
+		remove_call(c, call, NULL);
 		break;
 	}
 	update(c);
@@ -923,6 +1039,7 @@ static void end_all(struct client *c)
 	drop_transport(c);
 	loop_timer_clear(c->ctx.loop, &c->own);
 	loop_timer_clear(c->ctx.loop, &c->last);
+	loop_timer_clear(c->ctx.loop, &c->turn);
 	c->is_over = true;
 	tell(c, &e);
 }
@@ -1231,6 +1348,15 @@ static void on_deadline(void *arg)
 	pump(c);
 }
 
+static void on_turn(void *arg)
+{
+	struct client *c = arg;
+
+	if (client_is_ready(c))
+		send_waiting(c);
+	update(c);
+}
+
 static void on_child_started(void *arg, const struct err *why_not)
 {
 	const struct client_event e = {.type = CLIENT_STARTED};
@@ -1417,6 +1543,7 @@ struct client *client_new(const struct client_context *context,
 		.details = empty,
 		.own = {.fire = on_deadline, .arg = c},
 		.last = {.fire = on_gone, .arg = c},
+		.turn = {.fire = on_turn, .arg = c},
 		.is_over = true,
 	};
 	if (!c->o.session.client_name) {
@@ -1445,6 +1572,7 @@ void client_free(struct client *c)
 		return;
 	loop_timer_clear(c->ctx.loop, &c->own);
 	loop_timer_clear(c->ctx.loop, &c->last);
+	loop_timer_clear(c->ctx.loop, &c->turn);
 	drop_transport(c);
 	child_release(&c->child);
 	session_free(c->session);
@@ -1458,6 +1586,7 @@ void client_free(struct client *c)
 	cache_release(&c->cache);
 	for (size_t i = 0; i < c->n_calls; i++)
 		release_call(&c->call[i]);
+	throttle_free(c->throttle);
 	free(c->call);
 	free(c->start_error);
 	buf_release(&c->sentence);

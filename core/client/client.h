@@ -127,6 +127,11 @@ struct client_options {
 	struct session_options session;
 	uint64_t stderr_max; /* bytes kept of its end; 0: 64 KiB */
 	bool show_stderr;    /* every line goes to our stderr at once */
+	/* Bounds of calls of tools (core/client/throttle.h): a call that has to
+	   wait does so within its time. NULL, and 0: none. Borrowed. */
+	const char *rate;
+	uint64_t max_concurrent;
+	const char *throttle_key;
 	/*
 	 * Where the server has to be asked for notices of change (2026-07-28),
 	 * it is, as soon as there is a list of tools. For sessions of more
@@ -208,6 +213,9 @@ int client_call(struct client *c, const struct client_call *call,
  * reason  for the server, NULL for none
  */
 void client_cancel(struct client *c, uint64_t ticket, const char *reason);
+
+/* Does the call wait for its turn, by `rate` or `max_concurrent`? */
+bool client_waits_turn(const struct client *c, uint64_t ticket) MUST_USE;
 
 /* Answer an ASKED event; as session_answer(). */
 void client_answer(struct client *c, uint64_t ask, struct str result);

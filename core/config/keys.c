@@ -158,6 +158,7 @@ struct strlist key_values(const struct key *k, const void *object,
 
 	switch (k->type) {
 	case KEY_WORD:
+	case KEY_RATE:
 	case KEY_STRING:
 	case KEY_PATH:
 	case KEY_PROGRAM:

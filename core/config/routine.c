@@ -1,3 +1,4 @@
+#include "core/config/rate.h"
 #include "core/config/routine.h"
 
 #include <assert.h>
@@ -296,6 +297,16 @@ static void read_word(const struct reading *r)
 	} else {
 		*(const char **)r->field = copy(r->l, r->v);
 	}
+}
+
+static void read_rate(const struct reading *r)
+{
+	uint64_t n, ns;
+
+	if (r->v->type == TOML_STRING && rate_read(r->v->string, &n, &ns))
+		*(const char **)r->field = copy(r->l, r->v);
+	else
+		wrong_type(r, r->v);
 }
 
 static void read_bool(const struct reading *r)

@@ -442,6 +442,15 @@ static void on_event(void *arg, const struct client_event *e)
 /* ---- the beginning of one ---- */
 
 /* The same server of the same file, whoever calls it. */
+static const char *throttle_key(const struct plan_step *plan,
+				struct arena *arena)
+{
+	const struct server *server = plan->step->server;
+
+	return server ? arena_printf(arena, "%s/%s", plan->config->path,
+				     server->name)
+		      : NULL;
+}
 
 struct scrub *pool_scrub(const struct pool_user *u)
 {
@@ -458,6 +467,7 @@ static struct client *new_client(struct pool_server *s, struct pool_user *u)
 	uint64_t longest = s->timeout_ms + MARGIN_MS;
 	uint64_t probe = u->plan->step->timeout_ms / PROBE_PART + 1;
 	struct client_context context = s->pool->o.client;
+	const struct server *server = u->plan->step->server;
 	struct client_options options = {
 		.name = u->name,
 		.request = &s->request,
@@ -492,6 +502,9 @@ static struct client *new_client(struct pool_server *s, struct pool_user *u)
 		options.open_arg = s->tape;
 	} else {
 		options.tape = s->tape;
+		options.rate = server ? server->rate : NULL;
+		options.max_concurrent = server ? server->max_concurrent : 0;
+		options.throttle_key = throttle_key(u->plan, &s->arena);
 	}
 	asks_declare(&s->asks, &options.session.declared);
 	return client_new(&context, &options);

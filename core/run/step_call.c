@@ -106,6 +106,9 @@ static enum step_reason late(struct step_run *s, const char **remark)
 		*remark = "; no output yet";
 	else if (!client_is_ready(client))
 		*remark = initialize_remark(s, client);
+	else if (client_waits_turn(client, c->ticket))
+		*remark = "; it waited for its turn, by `rate` or "
+			  "`max_concurrent` of the server";
 	return !client_is_ready(client) ? REASON_DEADLINE_INITIALIZE
 	       : c->list_ticket		? REASON_DEADLINE_LIST
 					: REASON_DEADLINE_CALL;

@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# The keys `rate` and `max_concurrent`: bounds that hold across processes.
+. "${BASH_SOURCE%/*}/lib.sh"
+
+# config LINE: of the server
+config() {
+	cat >k.toml <<-END
+		[servers.s]
+		command = "$PEER"
+		args = ["-e", "serve"]
+		$1
+		[servers.slow]
+		command = "$PEER"
+		args = ["-e", "handshake\nexpect tools/call\nhang"]
+		max_concurrent = 2
+		audit = true
+		[[routines.r.steps]]
+		name = "a"
+		type = "mcp-client"
+		server = "s"
+		tool = "echo"
+		params = { text = "hello" }
+		timeout = "1s"
+	END
+}
+call() {
+	$as run_matins call echo text=x -c k.toml --server s --timeout 1s "$@"
+}
+
+rated() {
+	config 'rate = "3/h"'
+	call
+	exit_is "$who: the first" 0
+	call
+	exit_is "$who: the second" 0
+	$as run_matins run -c k.toml r --json
+	json_is "$who: the third is a step" step_results[0].state ok
+	call --json
+	exit_is "$who: the bucket is empty" 1
+	json_is "$who: the bucket is empty: why" error.kind deadline_call \
+		error.message '~no turn for it by `rate`'
+	$as run_matins run -c k.toml r --json
+	json_is "$who: a step waits within its time" step_results[0].state timeout \
+		step_results[0].reason deadline_call step_results[0].error '~waited for its turn, by `rate`'
+	cp k.toml other.toml
+	$as run_matins call echo text=x -c other.toml --server s
+	exit_is "$who: a server of another file has its own" 0
+	for file in "$T"/state/matins/rates/*; do
+		echo damaged >"$file"
+	done
+	config 'rate = "20/s"'
+	printf '{"tool":"echo","arguments":{"text":"%s"}}\n' {1..30} >calls
+	LIMIT_S=20 $as run_matins call --batch calls -j 8 -c k.toml --server s
+	is "$who: a batch comes to its end" "$(grep -c '^{"content"' "$out")" 30
+}
+as='' who=$(id -un)
+rated
+if [[ $(id -u) -eq 0 ]]; then
+	rm -rf "$T/state/matins/rates"
+	as=as_user who=user
+	rated
+	chown -R root: "$T"
+fi
+as=
+
+# ---- at once ----
+
+rm -rf "$T/state/matins"
+config ''
+pids=()
+for _ in 1 2 3; do
+	"$BIN" call wait --no-list -c k.toml --server slow >/dev/null 2>&1 &
+	pids+=($!)
+done
+calls() {
+	[[ $(grep -c '"event":"call"' "$T/state/matins/audit.jsonl") -eq $1 ]]
+}
+wait_for 20 calls 2
+run_matins call wait --no-list -c k.toml --server slow --timeout 1s --json
+json_is "no more than two calls at once" error.kind deadline_call \
+	error.message '~max_concurrent'
+is "no more than two were made" "$(grep -c '"event":"call"' "$T/state/matins/audit.jsonl")" 2
+for pid in "${pids[@]}"; do
+	kill -KILL "$pid"
+	wait "$pid" 2>/dev/null
+done
+config 'max_concurrent = 1'
+call
+exit_is "one alone" 0
+"$BIN" call wait --no-list -c k.toml --server slow >/dev/null 2>&1 &
+pid=$!
+wait_for 20 calls 3 || wait_for 1 calls 4
+run_matins audit --verify
+exit_is "turns of the dead are free again" 0
+like "turns of the dead are free again: a call" "$(tail -n 1 "$T/state/matins/audit.jsonl")" '"event":"call".*"server":"slow"'
+kill -KILL $pid
+wait $pid 2>/dev/null
+
+for rate in 60 60/m 0/s; do
+	config "rate = \"$rate\""
+	run_matins check k.toml
+	exit_is "rate = $rate" 1
+done
+err_like "what a rate is" 'a rate such as "60/min"'
+done_testing
