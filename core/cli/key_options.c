@@ -140,6 +140,7 @@ static int read_key(const struct args *args, const struct key *k,
 		*(bool *)field = true;
 		return 0;
 	case KEY_WORD:
+	case KEY_AUDIT:
 		*(const char **)field = text;
 		return read_word(k, text, err) < 0 ? -1 : 0;
 	case KEY_CHOICE:

@@ -1033,12 +1033,15 @@ static int start_client(struct target *t, struct err *err)
 		.url = t->url ? t->remote->url.text.p : NULL,
 		.session = t->session,
 		.show_stderr = log_level() >= LOG_DEBUG,
+		.audit = t->keys.audit,
 		.rate = t->keys.rate,
 		.max_concurrent = t->keys.max_concurrent,
 		.throttle_key =
 			t->server ? arena_printf(&t->arena, "%s/%s",
 						 t->config->path, t->server)
 				  : NULL,
+		.audited_as =
+			t->server || t->url ? t->name : t->request.program,
 		.watches_lists = args_has(t->args, "batch"),
 		.on_event = on_client,
 		.arg = t,

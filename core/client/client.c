@@ -10,6 +10,7 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
+#include "core/client/audited.h"
 #include "core/client/child.h"
 #include "core/client/eras.h"
 #include "core/client/facts.h"
@@ -45,6 +46,8 @@ struct call {
 	uint64_t session_ticket; /* 0: not sent yet */
 	struct client_call o;	 /* .method is set; the two below are its own */
 	char *tool;		 /* owned; until it is sent; NULL: none */
+	char *origin;		 /* likewise */
+	struct audited *audited; /* owned; NULL: it is not, or not yet */
 	bool has_turn;		 /* of a throttle */
 	int slot;		 /* with that: to be given back, or -1 */
 	uint64_t asked_ns;	 /* when it began to wait for its turn; or 0 */
@@ -109,6 +112,7 @@ struct client {
 	struct buf sentence, details;
 	bool is_failure_told, is_telling_failure;
 
+	struct audit *audit;	   /* owned; NULL: nothing was written */
 	struct throttle *throttle; /* owned; NULL: nothing was called */
 	struct loop_timer turn;	   /* of calls that wait for one */
 
@@ -481,6 +485,7 @@ static void note_details(struct client *c)
 static void release_call(struct call *call)
 {
 	free(call->tool);
+	free(call->origin);
 	buf_release(&call->params);
 }
 
@@ -512,6 +517,7 @@ static void remove_call(struct client *c, struct call *call,
 {
 	size_t i = (size_t)(call - c->call);
 
+	audited_end(c->audit, call->audited, e, c->ctx.loop->clock);
 	give_turn(c, call, e);
 	release_call(call);
 	memmove(call, call + 1, (--c->n_calls - i) * sizeof(*call));
@@ -594,6 +600,11 @@ static uint64_t time_of(const struct client *c, const struct call *call)
 	return ms ? ms : UINT64_MAX;
 }
 
+static bool is_audited(const struct client *c, const struct client_call *o)
+{
+	return o->tool && c->o.audit && strcmp(c->o.audit, "off") != 0;
+}
+
 static int send_call(struct client *c, struct call *call, struct err *err)
 {
 	const struct client_call *o = &call->o;
@@ -601,6 +612,11 @@ static int send_call(struct client *c, struct call *call, struct err *err)
 	uint64_t now = now_of(c), ticket;
 	int r;
 
+	if (is_audited(c, o) &&
+	    audited_begin(&c->audit, o, c->o.audited_as, c->ctx.scrub,
+			  strcmp(c->o.audit, "full") == 0, c->ctx.loop->clock,
+			  &call->audited, err) < 0)
+		return -1;
 	if (o->tool)
 		r = session_call_tool(s, o->tool, o->params, o->as_task, now,
 				      &ticket, err);
@@ -703,6 +719,8 @@ static int keep_call(struct call *call, struct err *err)
 		return err_set(err, ERR_SYNTAX, "%s: not a JSON object", what);
 	if (o->tool)
 		o->tool = call->tool = mem_strdup(o->tool);
+	if (o->origin)
+		o->origin = call->origin = mem_strdup(o->origin);
 	buf_add_str(&call->params, o->params);
 	if (o->params.n)
 		o->params = buf_str(&call->params);
@@ -746,6 +764,7 @@ static int add_call(struct client *c, const struct client_call *call,
 		if (client_is_ready(c))
 			loop_timer_set(c->ctx.loop, &c->turn, now_of(c));
 	} else if (send_call(c, &made, err) < 0) {
+		audited_end(c->audit, made.audited, NULL, c->ctx.loop->clock);
 		return err->kind == ERR_PEER
 			       ? refuse_call(c, made.o.method, err)
 			       : -1;
@@ -1584,8 +1603,12 @@ void client_free(struct client *c)
 	}
 	free(c->list);
 	cache_release(&c->cache);
-	for (size_t i = 0; i < c->n_calls; i++)
+	for (size_t i = 0; i < c->n_calls; i++) {
+		audited_end(c->audit, c->call[i].audited, NULL,
+			    c->ctx.loop->clock);
 		release_call(&c->call[i]);
+	}
+	audit_free(c->audit);
 	throttle_free(c->throttle);
 	free(c->call);
 	free(c->start_error);

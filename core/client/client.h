@@ -127,6 +127,11 @@ struct client_options {
 	struct session_options session;
 	uint64_t stderr_max; /* bytes kept of its end; 0: 64 KiB */
 	bool show_stderr;    /* every line goes to our stderr at once */
+	/* "on", "full": calls of tools stand in the audit
+	   (core/report/audit.h), and are not made without it; "off", NULL: they
+	   do not. Static. */
+	const char *audit;
+	const char *audited_as; /* name of the server there; borrowed */
 	/* Bounds of calls of tools (core/client/throttle.h): a call that has to
 	   wait does so within its time. NULL, and 0: none. Borrowed. */
 	const char *rate;
@@ -181,6 +186,7 @@ const struct err *client_start_error(const struct client *c) MUST_USE;
 
 struct client_call {
 	const char *tool;   /* tools/call of it; copied. Or: */
+	const char *origin; /* for the audit; NULL: the command line; copied */
 	const char *method; /* static: "tools/list", "subscriptions/listen" */
 	/* Arguments of the tool, or params; of subscriptions/listen the
 	   filter. JSON object, n = 0: none. Copied. */
@@ -203,6 +209,7 @@ struct client_call {
  * ret_ticket  never 0; MAY be NULL
  * errors      ERR_SYNTAX, ERR_LIMIT  params
  *	       ERR_PEER               the server is over, or ending
+ *	       ERR_PROTECTION         it cannot be audited
  */
 int client_call(struct client *c, const struct client_call *call,
 		uint64_t *ret_ticket, struct err *err) MUST_USE;

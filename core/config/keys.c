@@ -36,7 +36,7 @@ static const struct key keys[] = {
 #include "core/config/keys.def"
 #define HAS_WORDS(type)                                        \
 	(KEY_##type == KEY_WORD || KEY_##type == KEY_CHOICE || \
-	 KEY_##type == KEY_WORDS)
+	 KEY_##type == KEY_WORDS || KEY_##type == KEY_AUDIT)
 #define SERVER(key, field, type, def, help, ...) \
 	ROW(server, key, type, field, def, help, __VA_ARGS__)
 #define SERVER_OPTION(key, option_, field, type, def, takes_, help, ...)   \
@@ -158,6 +158,7 @@ struct strlist key_values(const struct key *k, const void *object,
 
 	switch (k->type) {
 	case KEY_WORD:
+	case KEY_AUDIT:
 	case KEY_RATE:
 	case KEY_STRING:
 	case KEY_PATH:

@@ -309,6 +309,15 @@ static void read_rate(const struct reading *r)
 		wrong_type(r, r->v);
 }
 
+/* A word, or "on" and "off" as they are said otherwise. */
+static void read_audit(const struct reading *r)
+{
+	if (r->v->type == TOML_BOOLEAN)
+		*(const char **)r->field = r->v->boolean ? "on" : "off";
+	else
+		read_word(r);
+}
+
 static void read_bool(const struct reading *r)
 {
 	if (r->v->type == TOML_BOOLEAN)
@@ -1391,6 +1400,7 @@ static void set_default(const struct key *k, void *field)
 	case KEY_STRING:
 	case KEY_PROGRAM:
 	case KEY_WORD:
+	case KEY_AUDIT:
 		*(const char **)field = k->def;
 		break;
 	default: /* "auto" and the like: nothing is pinned */

@@ -77,6 +77,7 @@ struct server_auth {
 #define SERVER_TYPE_DURATION_MS uint64_t
 #define SERVER_TYPE_SIZE_BYTES uint64_t
 #define SERVER_TYPE_STRINGS struct strlist
+#define SERVER_TYPE_AUDIT const char *
 #define SERVER_TYPE_RATE const char *
 #define SERVER_TYPE_PATTERNS struct strlist
 #define SERVER_TYPE_PATHS struct strlist

@@ -502,6 +502,8 @@ static struct client *new_client(struct pool_server *s, struct pool_user *u)
 		options.open_arg = s->tape;
 	} else {
 		options.tape = s->tape;
+		options.audit = server ? server->audit : NULL;
+		options.audited_as = server ? server->name : NULL;
 		options.rate = server ? server->rate : NULL;
 		options.max_concurrent = server ? server->max_concurrent : 0;
 		options.throttle_key = throttle_key(u->plan, &s->arena);

@@ -318,6 +318,9 @@ static void send_call(struct call *c)
 		.as_task = c->check.tool.p && tool_needs_task(c->check.tool),
 		.timeout_ms = longest,
 		.total_ms = longest,
+		.origin = arena_printf(&s->arena, "routine %s/%s%s",
+				       s->ctx->routine, s->ctx->path,
+				       s->plan->step->name),
 		.on_event = on_event,
 		.arg = c,
 	};
@@ -326,7 +329,10 @@ static void send_call(struct call *c)
 	s->cause.is_before = false;
 	if (client_call(client_of(c), &call, &c->ticket, &err) < 0) {
 		s->cause.is_before = true;
-		fail(c, reason_of_refusal(c), err.msg);
+		fail(c,
+		     err.kind == ERR_PROTECTION ? REASON_PROTECTION
+						: reason_of_refusal(c),
+		     err.msg);
 	}
 }
 
