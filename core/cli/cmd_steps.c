@@ -77,19 +77,6 @@ static void print_json(struct jw *w)
 	jw_end(w);
 }
 
-static const char preface[] =
-	"# Routines\n"
-	"\n"
-	"Routines that come with matins: `morning.toml` is the one that `make "
-	"demo` runs and\n"
-	"the one to copy. A routine is a TOML file; `matins check FILE` says "
-	"what is wrong with\n"
-	"it, `matins run -c FILE NAME` runs it.\n"
-	"\n"
-	"The rest is printed from `core/config/keys.def` and "
-	"`gate/sandbox.def` by `make docs`.\n"
-	"\n";
-
 int cmd_steps(const struct args *args, struct err *err)
 {
 	AUTO(page_release) struct page page;
@@ -98,7 +85,6 @@ int cmd_steps(const struct args *args, struct err *err)
 	if (page.is_json) {
 		print_json(&page.w);
 	} else if (args_has(args, "md")) {
-		buf_adds(&page.out, preface);
 		keys_print_markdown(&page.out);
 	} else {
 		print_text(&page.out);
