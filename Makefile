@@ -19,9 +19,6 @@ AR  ?= ar
 O := build/$(VARIANT)
 VERSION := 0.1.0
 
-# Part of the program: a start maps no more.
-CMARK := -l:libcmark-gfm-extensions.a -l:libcmark-gfm.a
-
 WARN := -Wall -Wextra $(WERROR)
 CWARN := $(WARN) -Wstrict-prototypes -Wmissing-prototypes -Wshadow \
 	 -Wwrite-strings -Wpointer-arith -Wvla -Wformat=2 -Wundef
@@ -33,7 +30,7 @@ OPT := -O2 $(HARDEN) -ffunction-sections -fdata-sections
 # Not g++: it adds libm, which nothing that is left calls, to every start.
 LINK := $(CC)
 LINK_FLAGS := -Wl,--gc-sections
-LINK_LIBS := -Wl,-Bstatic -lstdc++ $(CMARK) -Wl,-Bdynamic
+LINK_LIBS := -Wl,-Bstatic -lstdc++ -Wl,-Bdynamic
 else ifeq ($(VARIANT),debug)
 OPT := -O0 -fno-omit-frame-pointer -fPIE
 else ifeq ($(VARIANT),asan)
@@ -70,7 +67,7 @@ ALL_CFLAGS   := -std=gnu17 $(OPT) $(COMMON) $(CWARN) $(CFLAGS)
 ALL_CXXFLAGS := -std=c++17 $(OPT) $(COMMON) $(WARN) $(CXXFLAGS)
 LDFLAGS_ALL  := -pie -Wl,-z,relro,-z,now -Wl,--as-needed \
 	-static-libstdc++ -static-libgcc $(SAN) $(LDFLAGS)
-LIBS := -lm $(CMARK)
+LIBS := -lm
 LINK ?= $(CXX)
 LINK_LIBS ?= $(LIBS)
 

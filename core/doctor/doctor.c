@@ -16,6 +16,7 @@
 #include "core/doctor/kept.h"
 #include "core/doctor/programs.h"
 #include "core/doctor/scheduled.h"
+#include "core/report/markdown.h"
 #include "core/run/advice_command.h"
 #include "core/run/pinned.h"
 
@@ -269,6 +270,16 @@ static void look_at_leash(struct doctor *d, const struct gate_leash *leash)
 				  : "nothing");
 }
 
+static void look_at_pages(struct doctor *d)
+{
+	struct err err = ERR_INIT;
+	int r = markdown_load(&err);
+
+	doctor_add(d, "pages", "Markdown", r < 0 ? CHECK_WARNING : CHECK_OK,
+		   "install it where `--html` is used", "%s",
+		   r < 0 ? err.msg : "becomes HTML");
+}
+
 /* ---- all of it ---- */
 
 /* Make a routine without name, with one step for each enabled server that no
@@ -423,6 +434,7 @@ static int look_at_all(struct doctor *d, const struct gate_leash *leash,
 			   facts[i].remedy ? facts[i].remedy : "", "%s",
 			   facts[i].how);
 	doctor_look_at_state(d);
+	look_at_pages(d);
 	if (file && !d->options->is_new)
 		doctor_look_at_schedules(d);
 	return 0;

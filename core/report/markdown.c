@@ -2,8 +2,10 @@
 
 #include <cmark-gfm-core-extensions.h>
 #include <cmark-gfm.h>
+#include <cmark-gfm_version.h>
 #include <string.h>
 
+#include "core/base/dl.h"
 #include "core/base/text.h"
 #include "core/report/escape.h"
 #include "core/report/words.h"
@@ -18,6 +20,57 @@
 #define NEST_MAX 48
 /* Lines that could stand below the head of a table. */
 #define RULES_MAX 64
+
+/* Nodes and extensions change between versions, so no other one will do. It
+   brings the parser itself. */
+#define LIBRARY "libcmark-gfm-extensions.so." CMARK_GFM_VERSION_STRING
+#define PACKAGE "libcmark-gfm-extensions" CMARK_GFM_VERSION_STRING
+
+#define CMARK_FUNCTIONS(X)                             \
+	X(cmark_consolidate_text_nodes)                \
+	X(cmark_find_syntax_extension)                 \
+	X(cmark_gfm_core_extensions_ensure_registered) \
+	X(cmark_gfm_extensions_get_table_alignments)   \
+	X(cmark_iter_free)                             \
+	X(cmark_iter_get_node)                         \
+	X(cmark_iter_new)                              \
+	X(cmark_iter_next)                             \
+	X(cmark_node_first_child)                      \
+	X(cmark_node_free)                             \
+	X(cmark_node_get_end_line)                     \
+	X(cmark_node_get_fenced)                       \
+	X(cmark_node_get_heading_level)                \
+	X(cmark_node_get_list_start)                   \
+	X(cmark_node_get_list_tight)                   \
+	X(cmark_node_get_list_type)                    \
+	X(cmark_node_get_literal)                      \
+	X(cmark_node_get_start_line)                   \
+	X(cmark_node_get_type_string)                  \
+	X(cmark_node_get_url)                          \
+	X(cmark_node_next)                             \
+	X(cmark_node_parent)                           \
+	X(cmark_node_previous)                         \
+	X(cmark_parser_attach_syntax_extension)        \
+	X(cmark_parser_feed)                           \
+	X(cmark_parser_finish)                         \
+	X(cmark_parser_free)                           \
+	X(cmark_parser_new)
+
+static struct {
+	CMARK_FUNCTIONS(DL_MEMBER)
+} lib;
+
+int markdown_load(struct err *err)
+{
+	static const char *const names[] = {CMARK_FUNCTIONS(DL_NAME)};
+	static struct dl dl = DL(LIBRARY, names, lib);
+
+	return dl_load(&dl) ? 0
+			    : err_set(err, ERR_UNKNOWN,
+				      "pages show Markdown as text: " LIBRARY
+				      " is not here; install it: apt-get "
+				      "install " PACKAGE);
+}
 
 static size_t count(struct str s, char c)
 {
@@ -81,20 +134,20 @@ static cmark_node *parse(struct str text)
 	cmark_parser *parser;
 	cmark_node *root;
 
-	cmark_gfm_core_extensions_ensure_registered();
-	parser = cmark_parser_new(CMARK_OPT_VALIDATE_UTF8);
-	cmark_parser_attach_syntax_extension(
-		parser, cmark_find_syntax_extension("table"));
-	cmark_parser_feed(parser, text.p, text.n);
-	root = cmark_parser_finish(parser);
-	cmark_parser_free(parser);
-	cmark_consolidate_text_nodes(root);
+	lib.cmark_gfm_core_extensions_ensure_registered();
+	parser = lib.cmark_parser_new(CMARK_OPT_VALIDATE_UTF8);
+	lib.cmark_parser_attach_syntax_extension(
+		parser, lib.cmark_find_syntax_extension("table"));
+	lib.cmark_parser_feed(parser, text.p, text.n);
+	root = lib.cmark_parser_finish(parser);
+	lib.cmark_parser_free(parser);
+	lib.cmark_consolidate_text_nodes(root);
 	return root;
 }
 
 static bool is_type(cmark_node *node, const char *type)
 {
-	return node && !strcmp(cmark_node_get_type_string(node), type);
+	return node && !strcmp(lib.cmark_node_get_type_string(node), type);
 }
 
 /* ---- is it Markdown? ---- */
@@ -107,34 +160,34 @@ static bool is_web(struct str url)
 /* A heading right below another block is a comment in a listing. */
 static bool stands_alone(cmark_node *node)
 {
-	cmark_node *before = cmark_node_previous(node);
+	cmark_node *before = lib.cmark_node_previous(node);
 
-	return !before || cmark_node_get_end_line(before) + 1 <
-				  cmark_node_get_start_line(node);
+	return !before || lib.cmark_node_get_end_line(before) + 1 <
+				  lib.cmark_node_get_start_line(node);
 }
 
 static bool is_likely(cmark_node *root)
 {
-	cmark_iter *iter = cmark_iter_new(root);
+	cmark_iter *iter = lib.cmark_iter_new(root);
 	size_t headings = 0, items = 0, bold = 0;
 	bool is_sure = false;
 
-	while (!is_sure && cmark_iter_next(iter) != CMARK_EVENT_DONE) {
-		cmark_node *node = cmark_iter_get_node(iter);
+	while (!is_sure && lib.cmark_iter_next(iter) != CMARK_EVENT_DONE) {
+		cmark_node *node = lib.cmark_iter_get_node(iter);
 		int length, offset;
 		char mark;
 
 		headings += is_type(node, "heading") && stands_alone(node);
 		items += is_type(node, "item");
 		bold += is_type(node, "strong");
-		is_sure =
-			is_type(node, "table") ||
-			(is_type(node, "link") &&
-			 is_web(str_of(cmark_node_get_url(node)))) ||
-			(is_type(node, "code_block") &&
-			 cmark_node_get_fenced(node, &length, &offset, &mark));
+		is_sure = is_type(node, "table") ||
+			  (is_type(node, "link") &&
+			   is_web(str_of(lib.cmark_node_get_url(node)))) ||
+			  (is_type(node, "code_block") &&
+			   lib.cmark_node_get_fenced(node, &length, &offset,
+						     &mark));
 	}
-	cmark_iter_free(iter);
+	lib.cmark_iter_free(iter);
 	/* each item was come by twice, as all that has something in it */
 	return is_sure || (headings > 0) + (items > 2) + (bold > 0) >= 2;
 }
@@ -199,7 +252,7 @@ static bool is_allowed(struct str url)
 /* A link of another scheme is its text, and where it would lead. */
 static void add_link(struct writer *w, cmark_node *node, bool enters)
 {
-	struct str url = str_of(cmark_node_get_url(node));
+	struct str url = str_of(lib.cmark_node_get_url(node));
 
 	if (enters)
 		w->links++;
@@ -226,7 +279,7 @@ static void add_image(struct writer *w, cmark_node *node, bool enters)
 
 static void add_heading(struct writer *w, cmark_node *node, bool enters)
 {
-	int level = cmark_node_get_heading_level(node);
+	int level = lib.cmark_node_get_heading_level(node);
 
 	buf_addf(w->out, enters ? "<h%d>" : "</h%d>\n",
 		 level > 2 ? 6 : level + 3);
@@ -234,10 +287,10 @@ static void add_heading(struct writer *w, cmark_node *node, bool enters)
 
 static void add_list(struct writer *w, cmark_node *node, bool enters)
 {
-	const char *tag = cmark_node_get_list_type(node) == CMARK_ORDERED_LIST
-				  ? "ol"
-				  : "ul";
-	int start = cmark_node_get_list_start(node);
+	const char *tag =
+		lib.cmark_node_get_list_type(node) == CMARK_ORDERED_LIST ? "ol"
+									 : "ul";
+	int start = lib.cmark_node_get_list_start(node);
 
 	if (!enters)
 		buf_addf(w->out, "</%s>\n", tag);
@@ -250,11 +303,12 @@ static void add_list(struct writer *w, cmark_node *node, bool enters)
 /* Items of a tight list are lines. */
 static void add_paragraph(struct writer *w, cmark_node *node, bool enters)
 {
-	cmark_node *item = cmark_node_parent(node);
+	cmark_node *item = lib.cmark_node_parent(node);
 
 	if (is_type(item, "item") &&
-	    cmark_node_get_list_tight(cmark_node_parent(item)))
-		buf_adds(w->out, enters || !cmark_node_next(node) ? "" : "\n");
+	    lib.cmark_node_get_list_tight(lib.cmark_node_parent(item)))
+		buf_adds(w->out,
+			 enters || !lib.cmark_node_next(node) ? "" : "\n");
 	else
 		buf_adds(w->out, enters ? "<p dir=\"auto\">" : "</p>\n");
 }
@@ -271,9 +325,9 @@ static void add_row(struct writer *w, cmark_node *node, bool enters)
 
 static void add_cell(struct writer *w, cmark_node *node, bool enters)
 {
-	cmark_node *row = cmark_node_parent(node);
-	const uint8_t *align = cmark_gfm_extensions_get_table_alignments(
-		cmark_node_parent(row));
+	cmark_node *row = lib.cmark_node_parent(node);
+	const uint8_t *align = lib.cmark_gfm_extensions_get_table_alignments(
+		lib.cmark_node_parent(row));
 	bool is_head = is_type(row, "table_header");
 
 	if (!enters) {
@@ -320,7 +374,7 @@ static void add_node(struct writer *w, cmark_node *node, bool enters)
 	const struct kind *k = kinds;
 
 	if (is_type(node, "text")) {
-		add_text(w, str_of(cmark_node_get_literal(node)));
+		add_text(w, str_of(lib.cmark_node_get_literal(node)));
 		return;
 	}
 	while (k < kinds + ARRAY_LEN(kinds) && !is_type(node, k->type))
@@ -332,9 +386,9 @@ static void add_node(struct writer *w, cmark_node *node, bool enters)
 	else
 		buf_adds(w->out, enters ? k->before : k->after);
 	if (k->is_literal) {
-		escape_html(
-			w->out, "",
-			words_trim_end(str_of(cmark_node_get_literal(node))));
+		escape_html(w->out, "",
+			    words_trim_end(
+				    str_of(lib.cmark_node_get_literal(node))));
 		buf_adds(w->out, k->after);
 	}
 }
@@ -342,36 +396,38 @@ static void add_node(struct writer *w, cmark_node *node, bool enters)
 /* A table is written with all of its rows and cells, or without tags. */
 static size_t count_levels(cmark_node *node)
 {
-	return is_type(node, "table")					 ? 3
-	       : !strncmp(cmark_node_get_type_string(node), "table_", 6) ? 0
-									 : 1;
+	return is_type(node, "table") ? 3
+	       : !strncmp(lib.cmark_node_get_type_string(node), "table_", 6)
+		       ? 0
+		       : 1;
 }
 
 /* Text is written at any depth, an element where its tags may be. */
 static bool is_shown(cmark_node *node, size_t depth)
 {
-	return (!cmark_node_first_child(node) && !is_type(node, "item") &&
+	return (!lib.cmark_node_first_child(node) && !is_type(node, "item") &&
 		!is_type(node, "table_cell")) ||
 	       depth + count_levels(node) <= DEPTH_MAX;
 }
 
 static void write_tree(cmark_node *root, struct buf *out)
 {
-	cmark_iter *iter = cmark_iter_new(root);
+	cmark_iter *iter = lib.cmark_iter_new(root);
 	struct writer w = {.out = out};
 	cmark_event_type event;
 
-	while ((event = cmark_iter_next(iter)) != CMARK_EVENT_DONE) {
-		cmark_node *node = cmark_iter_get_node(iter);
-		size_t levels =
-			cmark_node_first_child(node) ? count_levels(node) : 0;
+	while ((event = lib.cmark_iter_next(iter)) != CMARK_EVENT_DONE) {
+		cmark_node *node = lib.cmark_iter_get_node(iter);
+		size_t levels = lib.cmark_node_first_child(node)
+					? count_levels(node)
+					: 0;
 
 		w.depth -= event == CMARK_EVENT_EXIT ? levels : 0;
 		if (is_shown(node, w.depth))
 			add_node(&w, node, event == CMARK_EVENT_ENTER);
 		w.depth += event == CMARK_EVENT_ENTER ? levels : 0;
 	}
-	cmark_iter_free(iter);
+	lib.cmark_iter_free(iter);
 }
 
 bool markdown_html(struct str text, struct buf *out)
@@ -379,12 +435,12 @@ bool markdown_html(struct str text, struct buf *out)
 	cmark_node *root;
 	bool is_markdown;
 
-	if (!is_within_bounds(text))
+	if (!is_within_bounds(text) || markdown_load(ERR_IGNORED) < 0)
 		return false;
 	root = parse(text);
 	is_markdown = is_likely(root);
 	if (is_markdown)
 		write_tree(root, out);
-	cmark_node_free(root);
+	lib.cmark_node_free(root);
 	return is_markdown;
 }

@@ -1,6 +1,6 @@
 /*
  * Markdown of others as HTML that may stand inside of a page: CommonMark and
- * the tables of GFM, parsed by cmark.
+ * the tables of GFM, parsed by cmark-gfm, which is loaded on first use.
  *
  * The tree is written out here and not by the library, which leaves pictures
  * in: tags are literals of this code, every byte of the text goes through
@@ -18,6 +18,7 @@
 
 #include "core/base/attr.h"
 #include "core/base/buf.h"
+#include "core/base/err.h"
 #include "core/base/str.h"
 
 /* Longer texts stay as they are. */
@@ -28,8 +29,17 @@
  * of the web is enough, of headings, lists and bold words two kinds are needed.
  * A listing or a log should stay as it is.
  *
- * returns  false: no Markdown, or too much of it; nothing is appended
+ * returns  false: no Markdown, too much of it, or no library; nothing is
+ *	    appended
  */
 bool markdown_html(struct str text, struct buf *out) MUST_USE;
+
+/*
+ * Load the library, the first time that it is called.
+ *
+ * errors  ERR_UNKNOWN  it is not here; the sentence says what that does and
+ *			what to install
+ */
+int markdown_load(struct err *err) MUST_USE;
 
 #endif

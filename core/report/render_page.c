@@ -112,6 +112,16 @@ static void print_verdict(const struct report *r, bool is_full, struct buf *out)
 	add(out, "", buf_str(&words), "</p>\n</header>\n<main>\n");
 }
 
+/* ---- what this machine lacks ---- */
+
+static void print_lacks(struct buf *out)
+{
+	struct err err = ERR_INIT;
+
+	if (markdown_load(&err) < 0)
+		add(out, "<p class=\"dim\">", str_of(err.msg), "</p>\n");
+}
+
 /* ---- what failed, and what to do ---- */
 
 static void print_advice(const struct report_step *s, struct buf *out)
@@ -601,6 +611,7 @@ void render_page(const struct report *r, const struct render_options *o,
 	if (r->n_steps > 1)
 		print_glance(r, is_full, out);
 	print_steps(r, is_full, out);
+	print_lacks(out);
 	buf_addf(out, "</main>\n<footer class=\"%s\">",
 		 report_success(r) ? "ok" : "bad");
 	add(out, "", str_of(report_summary(r, &arena)), "</footer>\n");
