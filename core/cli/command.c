@@ -565,7 +565,7 @@ static void add_given(struct line *l)
 		buf_adds(&l->out, n ? ":files\n" : ":programs\n");
 	} else if (takes(l, "SERVER")) {
 		if (n == 0)
-			add_servers(l, true);
+			add_servers(l, strcmp(l->command->name, "auth") == 0);
 	} else if (takes(l, "TOOL") && takes(l, "TARGET")) {
 		if (!l->server)
 			add_options(l);

@@ -170,8 +170,9 @@ static void look_at_url(struct doctor *d, const char *name,
 }
 
 /* Returns 1 when no token is kept for the server. */
-static int read_status(struct doctor *d, const struct server *server,
-		       const struct url *url, struct auth_status *ret,
+static int read_status(const struct config *config, const char *state,
+		       const struct server *server, const struct url *url,
+		       struct arena *arena, struct auth_status *ret,
 		       struct err *err)
 {
 	const struct server_auth *auth = &server->auth;
@@ -180,20 +181,20 @@ static int read_status(struct doctor *d, const struct server *server,
 	const char *name = server->name, *dir = auth->token_store;
 	const struct owner owner = {
 		.name = name,
-		.config = advice_config(d->config, d->arena),
+		.config = advice_config(config, arena),
 		.url = url->text.p,
 		.grant = auth->grant ? auth->grant : auth_grant_word(AUTH_CODE),
 		.client = auth->client_id,
-		.takes_old = server_url_is_single(d->config, name, url->text.p),
+		.takes_old = server_url_is_single(config, name, url->text.p),
 	};
 	struct store_facts facts;
 	struct store *store = NULL;
 	int r;
 
-	if (!dir && !d->state)
+	if (!dir && !state)
 		return 1;
 	if (!dir)
-		dir = state_dir_tokens(d->state, d->arena);
+		dir = state_dir_tokens(state, arena);
 	r = store_look(dir, &facts, err);
 	/* opening a store makes one */
 	if (r != 0)
@@ -231,7 +232,8 @@ static void look_at_login(struct doctor *d, const char *name,
 		advice_about(d->config, "auth login", server->name, d->arena);
 	struct auth_status s = {0};
 	struct err err = ERR_INIT;
-	int r = read_status(d, server, url, &s, &err);
+	int r = read_status(d->config, d->state, server, url, d->arena, &s,
+			    &err);
 	bool is_usable = !s.is_expired || s.has_refresh_token;
 
 	if (r == 0 && is_usable && d->options->unattended)
@@ -259,20 +261,46 @@ static void look_at_login(struct doctor *d, const char *name,
 			   server->name);
 }
 
+/* Is a credential of the configuration sent, and no other? */
+static bool has_credential(const struct server *server)
+{
+	bool is_given = server->token.from;
+
+	for (size_t i = 0; i < server->headers.n; i++)
+		is_given |= !strcasecmp(server->headers.item[i].name,
+					"Authorization");
+	return is_given;
+}
+
+int access_needs_login(const struct config *config, const char *state,
+		       const struct server *server, struct arena *arena,
+		       struct err *err)
+{
+	const struct server_auth *auth = &server->auth;
+	struct auth_status s = {0};
+	struct url url;
+	int r;
+
+	if (has_credential(server) ||
+	    (auth->grant && strcmp(auth->grant, "authorization_code") != 0))
+		return 0;
+	if (url_parse(str_of(server->url), arena, &url, err) < 0)
+		return -1;
+	r = read_status(config, state, server, &url, arena, &s, err);
+	if (r == 0)
+		return s.is_expired && !s.has_refresh_token;
+	return r < 0 ? -1 : auth->grant || auth->client_id || auth->issuer;
+}
+
 static void look_at_authorization(struct doctor *d, const char *name,
 				  const struct server *server,
 				  const struct url *url)
 {
 	const struct server_auth *auth = &server->auth;
 	bool has_client = auth->client_id || auth->client_metadata_url;
-	bool is_given = server->token.from;
 	struct err err = ERR_INIT;
 
-	for (size_t i = 0; i < server->headers.n; i++)
-		is_given |= !strcasecmp(server->headers.item[i].name,
-					"Authorization");
-	if (is_given)
-		/* a credential of the configuration is sent, and no other */
+	if (has_credential(server))
 		;
 	else if (crypto_load(&err) < 0)
 		doctor_add(d, "authorization", name, CHECK_FAILED,

@@ -14,5 +14,17 @@ void doctor_look_at_refs(struct doctor *d, const char *step,
 /* with_server  its server has a URL, and was not looked at before */
 void doctor_look_at_access(struct doctor *d, const char *name,
 			   const struct plan_step *s, bool with_server);
+/*
+ * Must a person log in before the server can be used? Where nothing of the
+ * configuration says that it wants a login, only an expired one does. Nothing
+ * is sent.
+ *
+ * state    folder of the state; NULL: none
+ * returns  1: yes; 0: no, or not known
+ * errors   those of the store of tokens
+ */
+int access_needs_login(const struct config *config, const char *state,
+		       const struct server *server, struct arena *arena,
+		       struct err *err) MUST_USE;
 
 #endif

@@ -1,0 +1,296 @@
+/*
+ * `matins servers` lists the servers of the configuration with their state,
+ * without starting one; `servers test` starts one and lists its tools.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/mem.h"
+#include "core/base/state_dir.h"
+#include "core/base/text.h"
+#include "core/cli/command.h"
+#include "core/cli/open.h"
+#include "core/cli/put.h"
+#include "core/cli/target.h"
+#include "core/doctor/access.h"
+#include "core/run/plan.h"
+
+const struct option options_servers[] = {{.letter = OPTIONS_TARGET}};
+
+/* Facts of a server; texts are borrowed, "" of what is not known. */
+struct row {
+	const char *name, *kind, *version;
+	const char *tools; /* their number */
+	const char *last_sync, *state, *last_error;
+};
+
+/* Members of a row; the one that may be long stands behind. */
+static const struct {
+	const char *name;
+	size_t at;
+	bool is_number;
+} columns[] = {
+	{"name", offsetof(struct row, name), false},
+	{"kind", offsetof(struct row, kind), false},
+	{"version", offsetof(struct row, version), false},
+	{"tools", offsetof(struct row, tools), true},
+	{"last_sync", offsetof(struct row, last_sync), false},
+	{"state", offsetof(struct row, state), false},
+	{"last_error", offsetof(struct row, last_error), false},
+};
+
+static const char *member(const struct row *row, size_t i)
+{
+	return *(const char *const *)((const char *)row + columns[i].at);
+}
+
+/* ---- states ---- */
+
+struct list {
+	struct arena arena;
+	struct config_file file;
+	struct gate *gate;
+	struct row *row;
+	size_t n;
+};
+
+static const char *error_state(struct list *l, const struct err *err)
+{
+	return arena_printf(&l->arena, "error: %s", err->msg);
+}
+
+/* Judge the program as a start would, without starting it. */
+static const char *state_of_program(struct list *l, const struct server *s)
+{
+	const struct config *config = &l->file.config;
+	struct gate_policy policy;
+	struct gate_request request = {
+		.program = s->command,
+		.policy = &policy,
+		.stdio = {GATE_PIPE, GATE_PIPE, GATE_PIPE},
+	};
+	struct strlist argv = {NULL, 0};
+	struct err err = ERR_INIT;
+
+	gate_policy_merge(&config->sandbox, &s->sandbox, &l->arena, &policy);
+	list_add(&argv, &l->arena, s->command);
+	for (size_t i = 0; i < s->args.n; i++)
+		list_add(&argv, &l->arena, s->args.item[i]);
+	list_add(&argv, &l->arena, NULL);
+	request.argv = argv.item;
+	plan_cwd(&request, s->cwd, config);
+	if (gate_check(l->gate, &request, &err) == 0)
+		return "ok";
+	return err.kind == ERR_NOT_FOUND ? "not installed"
+					 : error_state(l, &err);
+}
+
+static const char *state_of(struct list *l, const struct server *s)
+{
+	struct err err = ERR_INIT;
+	int r;
+
+	if (!s->enabled)
+		return "error: switched off by enabled = false";
+	if (s->unset)
+		return arena_printf(&l->arena, "error: %s", s->unset);
+	if (!s->url)
+		return state_of_program(l, s);
+	r = access_needs_login(&l->file.config, state_dir_find(&l->arena), s,
+			       &l->arena, &err);
+	return r < 0 ? error_state(l, &err) : r ? "needs login" : "ok";
+}
+
+static void add_row(struct list *l, const struct server *s)
+{
+	l->row[l->n++] = (struct row){
+		.name = s->name,
+		.kind = s->url ? "url" : "program",
+		.version = "",
+		.state = state_of(l, s),
+		.tools = "",
+		.last_sync = "",
+		.last_error = "",
+	};
+}
+
+/* ---- output ---- */
+
+static void print_json(const struct list *l, struct jw *w)
+{
+	jw_kv_array(w, "servers");
+	for (size_t i = 0; i < l->n; i++) {
+		jw_object(w);
+		for (size_t k = 0; k < ARRAY_LEN(columns); k++) {
+			const char *text = member(&l->row[i], k);
+
+			jw_key(w, columns[k].name);
+			if (!*text)
+				jw_null(w);
+			else if (columns[k].is_number)
+				jw_raw(w, str_of(text));
+			else
+				jw_cstr(w, text);
+		}
+		jw_end(w);
+	}
+	jw_end(w);
+}
+
+/* Columns that hold nothing are left out. */
+static void print_text(const struct list *l, struct buf *out)
+{
+	size_t width[ARRAY_LEN(columns)] = {0};
+
+	for (size_t k = 0; k < ARRAY_LEN(columns); k++)
+		for (size_t i = 0; i < l->n; i++) {
+			size_t n = text_columns(str_of(member(&l->row[i], k)));
+
+			width[k] = n > width[k] ? n : width[k];
+		}
+	for (size_t i = 0; i < l->n; i++) {
+		for (size_t k = 0; k < ARRAY_LEN(columns); k++) {
+			const char *text = member(&l->row[i], k);
+
+			if (!width[k])
+				continue;
+			buf_adds(out, k ? "  " : "");
+			log_visible(out, str_of(text), false);
+			for (size_t n = text_columns(str_of(text));
+			     n < width[k]; n++)
+				buf_addc(out, ' ');
+			if (columns[k].is_number)
+				buf_adds(out, *text ? " tools" : "      ");
+		}
+		while (out->p[out->n - 1] == ' ')
+			out->n--;
+		buf_addc(out, '\n');
+	}
+}
+
+static void list_release(struct list *l)
+{
+	gate_free(l->gate);
+	config_release(&l->file);
+	arena_release(&l->arena);
+}
+
+static int list_servers(const struct args *args, struct err *err)
+{
+	const struct config_options options = {.passive = true};
+	AUTO(list_release) struct list l = {.arena = ARENA_INIT};
+	AUTO(page_release) struct page page;
+	const struct config *c = &l.file.config;
+	struct gate_wish wish = {.config = c};
+
+	page_open(&page, args);
+	if (open_config(args, options, &l.file, err) < 0 ||
+	    open_gate(&wish, &l.arena, &l.gate, err) < 0)
+		return -1;
+	l.row = ARENA_ARRAY(&l.arena, struct row, c->n_servers);
+	for (size_t i = 0; i < c->n_servers; i++)
+		add_row(&l, &c->servers[i]);
+	if (!l.n)
+		log_note("%s has no servers", c->path);
+	if (page.is_json)
+		print_json(&l, &page.w);
+	else
+		print_text(&l, &page.out);
+	return page_put(&page, err);
+}
+
+/* ---- test ---- */
+
+static uint64_t now_ms(void)
+{
+	return clock_system()->now_ns(clock_system()) / NS_PER_MS;
+}
+
+/* One line of a text of the server, without secrets. */
+static const char *plain(struct target *t, struct str text)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	target_show(t, text, false, &out);
+	return arena_strdup(&t->arena, buf_cstr(&out));
+}
+
+/* The handshake is done: list the tools, and print what is known. */
+static int report_test(struct target *t, void *arg, struct err *err)
+{
+	const uint64_t *begin_ms = arg, ready_ms = now_ms();
+	const struct mcp_peer *peer = client_server(t->client);
+	const bool has_tools = client_offers(t->client, "tools");
+	const char *name = plain(t, peer->name);
+	const char *version = plain(t, peer->version);
+	AUTO(page_release) struct page page;
+	struct listing tools;
+	uint64_t done_ms;
+	int r = 0;
+
+	page_open(&page, t->args);
+	listing_init(&tools, LISTING_TOOLS);
+	if (has_tools)
+		r = target_list(t, LISTING_TOOLS, true, &tools, err);
+	done_ms = now_ms();
+	if (r == 0 && page.is_json) {
+		jw_kv_cstr(&page.w, "server", t->name);
+		jw_kv_cstr(&page.w, "state", "ok");
+		jw_kv_cstr(&page.w, "name", name);
+		jw_kv_cstr(&page.w, "version", version);
+		jw_kv_cstr(&page.w, "protocol", peer->revision->date);
+		jw_kv_int(&page.w, "tools", (int64_t)tools.n);
+		jw_kv_int(&page.w, "handshake_ms",
+			  (int64_t)(ready_ms - *begin_ms));
+		jw_kv_int(&page.w, "list_ms", (int64_t)(done_ms - ready_ms));
+	} else if (r == 0) {
+		buf_addf(&page.out,
+			 "%s: ok, %s %s, MCP %s, %zu tool%s, handshake %llu "
+			 "ms, list %llu ms\n",
+			 t->name, name, version, peer->revision->date, tools.n,
+			 tools.n == 1 ? "" : "s",
+			 (unsigned long long)(ready_ms - *begin_ms),
+			 (unsigned long long)(done_ms - ready_ms));
+	}
+	listing_release(&tools);
+	return r == 0 ? page_put(&page, err) : -1;
+}
+
+static int test_server(const struct args *args, struct err *err)
+{
+	const char *name = args->positional[1];
+	struct args with = *args;
+	uint64_t begin_ms = now_ms();
+	int r;
+
+	if (!name)
+		return target_run(args, TARGET_START, report_test, &begin_ms,
+				  err);
+	if (args_has(args, "server"))
+		return err_set(err, ERR_USAGE,
+			       "servers test: name the server once");
+	with.given = mem_zalloc((args->n_given + 1) * sizeof(*with.given));
+	for (size_t i = 0; i < args->n_given; i++)
+		with.given[i] = args->given[i];
+	with.given[with.n_given++] =
+		(struct args_option){.name = "server", .value = name};
+	r = target_run(&with, TARGET_START, report_test, &begin_ms, err);
+	free(with.given);
+	return r;
+}
+
+int cmd_servers(const struct args *args, struct err *err)
+{
+	const char *action = args->positional[0];
+
+	if (!action && !args->after && !args_has(args, "server") &&
+	    !args_has(args, "url"))
+		return list_servers(args, err);
+	if (action && strcmp(action, "test") == 0)
+		return test_server(args, err);
+	return err_set(err, ERR_USAGE,
+		       "servers: write `matins servers`, or `matins servers "
+		       "test NAME`");
+}
