@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +11,6 @@
 #include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/base/outfile.h"
 #include "core/cli/command.h"
 #include "core/cli/import_trace.h"
 #include "core/cli/open.h"
@@ -46,12 +44,9 @@ struct import {
 	struct arena arena; /* holds credentials; wiped */
 	struct import_source src;
 	struct import_set set;
-	struct config_file file; /* where the servers go; path NULL: nowhere */
-	const char *path;	 /* of that file, or of the one to make */
-	const char *dir;	 /* its folder, absolute */
-	struct buf old;		 /* its text */
-	struct outfolder keys;	 /* fd -1: there is none */
-	bool has_failed;	 /* a file was left out; said */
+	struct rewrite to;     /* where the servers go */
+	struct outfolder keys; /* fd -1: there is none */
+	bool has_failed;       /* a file was left out; said */
 };
 
 /* ---- reading ---- */
@@ -197,35 +192,6 @@ static int read_all(struct import *im, struct err *err)
 
 /* ---- the configuration ---- */
 
-/* Find the configuration, or the place of a new one. */
-static int find_config(struct import *im, struct err *err)
-{
-	const char *named = args_get(im->args, "config");
-	const struct config_options options = {
-		.path = named && access(named, F_OK) == 0 ? named : NULL,
-		.lax = true,
-		.names_only = true,
-		.quiet = true,
-		.passive = true,
-		.optional = true,
-	};
-	AUTO(mem_freep) char *copy = NULL;
-
-	if ((!named || options.path) &&
-	    config_open(&options, &im->file, err) < 0)
-		return -1;
-	im->path = im->file.path ? im->file.path
-		   : named	 ? named
-				 : "matins.toml";
-	if (im->file.path &&
-	    rewrite_read(&im->file, "import", &im->old, err) < 0)
-		return -1;
-	copy = mem_strdup(path_resolve(im->path, NULL, &im->arena));
-	im->dir = im->file.path ? im->file.config.dir
-				: arena_strdup(&im->arena, dirname(copy));
-	return 0;
-}
-
 static bool may_be(void *arg, const char *file, struct str content)
 {
 	const struct import *im = arg;
@@ -242,10 +208,10 @@ static int open_keys(struct import *im, bool makes_it, struct err *err)
 
 	if (im->keys.fd >= 0)
 		return 0;
-	if (outfolder_open(&dir, im->dir, err) < 0)
+	if (outfolder_open(&dir, im->to.dir, err) < 0)
 		return -1;
 	if (makes_it && mkdirat(dir.fd, "keys", 0700) < 0 && errno != EEXIST)
-		return err_sys(err, errno, "%s/keys", im->dir);
+		return err_sys(err, errno, "%s/keys", im->to.dir);
 	if (!makes_it &&
 	    faccessat(dir.fd, "keys", F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
@@ -256,7 +222,7 @@ static int name_servers(struct import *im, struct err *err)
 {
 	struct toml_value root;
 
-	if (toml_parse(&im->arena, buf_str(&im->old), &root, err) < 0 ||
+	if (toml_parse(&im->arena, buf_str(&im->to.old), &root, err) < 0 ||
 	    open_keys(im, false, err) < 0)
 		return -1;
 	set_name(&im->set, &root, may_be, im);
@@ -292,7 +258,7 @@ static size_t print_new(struct import *im, struct buf *out)
 
 		if (item->is_known) {
 			log_note("import: %s is in %s already", item->name,
-				 im->path);
+				 im->to.path);
 			continue;
 		}
 		say(item, &item->s.notes, "", false);
@@ -323,7 +289,7 @@ static int write_key(struct import *im, const struct import_row *row,
 	if (outfolder_put(&im->keys, name, row->file, &content, 0600,
 			  OUTFILE_NEW, err) < 0)
 		return -1;
-	log_note("import: wrote %s/%s", im->dir, row->file);
+	log_note("import: wrote %s/%s", im->to.dir, row->file);
 	return 0;
 }
 
@@ -344,42 +310,21 @@ static int write_keys(struct import *im, struct err *err)
 static int write_config(struct import *im, const struct buf *tables,
 			struct err *err)
 {
-	AUTO(outfile_release) struct outfile f = OUTFILE_INIT;
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	AUTO(buf_release) struct buf diff = BUF_INIT(BUF_UNBOUNDED);
 
-	if (outfile_open(&f, im->path,
-			 im->file.path ? OUTFILE_DURABLE : OUTFILE_NEW,
-			 err) < 0)
-		return -1;
-	buf_add_str(&text, buf_str(&im->old));
-	if (text.n)
-		buf_adds(&text, text.p[text.n - 1] == '\n' ? "\n" : "\n\n");
-	buf_add_str(&text, buf_str(tables));
-	if (rewrite_check(im->path, buf_str(&text), err) < 0)
+	rewrite_appended(&im->to, buf_str(tables), &text);
+	if (rewrite_check(im->to.path, buf_str(&text), err) < 0)
 		return err_wrap(err, "--write");
 	if (write_keys(im, err) < 0)
 		return -1;
-	if (!tables->n) {
-		log_note("import: %s stays as it is", im->path);
-		return 0;
-	}
-	if (outfile_write_str(&f, buf_str(&text), err) < 0)
-		return -1;
-	if (im->file.path)
-		rewrite_allow(&im->file, "import", buf_str(&text));
-	else if (!args_has(im->args, "config"))
-		rewrite_allow_new(im->path, buf_str(&text));
-	buf_addf(&diff, "--- %s\n+++ %s\n", im->path, im->path);
-	edit_diff(buf_str(&im->old), buf_str(&text), &diff);
-	log_note("import: wrote %s", im->path);
-	return put(buf_str(&diff), PUT_TEXT, err);
+	return rewrite_write(&im->to, buf_str(&text), err);
 }
 
 /* errors  ERR_PEER  a signal ended it */
 static int trace_all(struct import *im, struct err *err)
 {
-	const struct config *config = im->file.path ? &im->file.config : NULL;
+	const struct config *config =
+		im->to.file.path ? &im->to.file.config : NULL;
 
 	for (size_t i = 0; i < im->set.n; i++) {
 		struct import_named *item = &im->set.item[i];
@@ -390,7 +335,8 @@ static int trace_all(struct import *im, struct err *err)
 			continue;
 		log_note("import: %s really starts, and lists its tools",
 			 item->name);
-		r = import_trace(&item->s, config, im->dir, &im->arena, &why);
+		r = import_trace(&item->s, config, im->to.dir, &im->arena,
+				 &why);
 		if (r > 0)
 			return err_set(err, ERR_PEER,
 				       "ended by a signal; "
@@ -411,8 +357,8 @@ static int import(struct import *im, struct err *err)
 	size_t secrets;
 	int r;
 
-	if (find_config(im, err) < 0 || read_all(im, err) < 0 ||
-	    name_servers(im, err) < 0)
+	if (rewrite_open(&im->to, im->args, "import", err) < 0 ||
+	    read_all(im, err) < 0 || name_servers(im, err) < 0)
 		return -1;
 	if (args_has(im->args, "trace") && trace_all(im, err) < 0)
 		return -1;
@@ -425,7 +371,7 @@ static int import(struct import *im, struct err *err)
 		log_note("import: %zu credential%s in clear in the client's "
 			 "file: --write puts %s into %s/keys",
 			 secrets, secrets == 1 ? " is" : "s are",
-			 secrets == 1 ? "it" : "them", im->dir);
+			 secrets == 1 ? "it" : "them", im->to.dir);
 	return im->has_failed;
 }
 
@@ -439,7 +385,6 @@ int cmd_import(const struct args *args, struct err *err)
 		.src = {.home = path_own_home(0),
 			.variable = variable,
 			.read = read_text},
-		.old = BUF_INIT(LIMIT_CONFIG_BYTES),
 		.keys = OUTFOLDER_INIT,
 	};
 	int r;
@@ -454,8 +399,7 @@ int cmd_import(const struct args *args, struct err *err)
 	im.src.arg = &im;
 	r = import(&im, err);
 	outfolder_release(&im.keys);
-	buf_release(&im.old);
-	config_release(&im.file);
+	rewrite_release(&im.to);
 	arena_wipe(&im.arena);
 	return r;
 }

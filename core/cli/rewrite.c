@@ -1,12 +1,18 @@
 #include "core/cli/rewrite.h"
 
+#include <libgen.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "core/base/fd.h"
 #include "core/base/log.h"
+#include "core/base/mem.h"
+#include "core/base/outfile.h"
 #include "core/base/place.h"
+#include "core/cli/put.h"
 #include "core/config/config_allow.h"
+#include "core/config/edit.h"
 #include "core/config/paths.h"
 #include "core/toml/toml.h"
 
@@ -119,4 +125,77 @@ const char *rewrite_path(const char *dir, const char *key, const char *value,
 						    : rest);
 		}
 	return value;
+}
+
+int rewrite_open(struct rewrite *r, const struct args *args,
+		 const char *command, struct err *err)
+{
+	const char *named = args_get(args, "config");
+	const struct config_options options = {
+		.path = named && access(named, F_OK) == 0 ? named : NULL,
+		.lax = true,
+		.names_only = true,
+		.quiet = true,
+		.passive = true,
+		.optional = true,
+	};
+	AUTO(mem_freep) char *copy = NULL;
+
+	*r = (struct rewrite){
+		.command = command,
+		.is_named = named,
+		.old = BUF_INIT(LIMIT_CONFIG_BYTES),
+	};
+	if ((!named || options.path) &&
+	    config_open(&options, &r->file, err) < 0)
+		return -1;
+	r->path = r->file.path ? r->file.path : named ? named : "matins.toml";
+	if (r->file.path && rewrite_read(&r->file, command, &r->old, err) < 0)
+		return -1;
+	copy = mem_strdup(path_resolve(r->path, NULL, &r->arena));
+	r->dir = r->file.path ? r->file.config.dir
+			      : arena_strdup(&r->arena, dirname(copy));
+	return 0;
+}
+
+void rewrite_appended(const struct rewrite *r, struct str tables,
+		      struct buf *out)
+{
+	buf_add_str(out, buf_str(&r->old));
+	if (out->n && tables.n)
+		buf_adds(out, out->p[out->n - 1] == '\n' ? "\n" : "\n\n");
+	buf_add_str(out, tables);
+}
+
+int rewrite_write(struct rewrite *r, struct str text, struct err *err)
+{
+	AUTO(outfile_release) struct outfile f = OUTFILE_INIT;
+	AUTO(buf_release) struct buf diff = BUF_INIT(BUF_UNBOUNDED);
+
+	if (rewrite_check(r->path, text, err) < 0)
+		return -1;
+	if (str_eq(buf_str(&r->old), text)) {
+		log_note("%s: %s stays as it is", r->command, r->path);
+		return 0;
+	}
+	if (outfile_open(&f, r->path,
+			 r->file.path ? OUTFILE_DURABLE : OUTFILE_NEW,
+			 err) < 0 ||
+	    outfile_write_str(&f, text, err) < 0)
+		return -1;
+	if (r->file.path)
+		rewrite_allow(&r->file, r->command, text);
+	else if (!r->is_named)
+		rewrite_allow_new(r->path, text);
+	buf_addf(&diff, "--- %s\n+++ %s\n", r->path, r->path);
+	edit_diff(buf_str(&r->old), text, &diff);
+	log_note("%s: wrote %s", r->command, r->path);
+	return put(buf_str(&diff), PUT_TEXT, err);
+}
+
+void rewrite_release(struct rewrite *r)
+{
+	buf_release(&r->old);
+	config_release(&r->file);
+	arena_release(&r->arena);
 }

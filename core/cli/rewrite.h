@@ -7,10 +7,18 @@
  *	rewrite_check(file->path, new, err)
  *	outfile_write_str(&out, new, err)
  *	rewrite_allow(file, "trace", new)
+ *
+ * Or, of the configuration that the options of a command name or find:
+ *
+ *	rewrite_open(&r, args, "add", err)
+ *	... edit r.old ...
+ *	rewrite_write(&r, new, err)
+ *	rewrite_release(&r)
  */
 #ifndef CORE_CLI_REWRITE_H
 #define CORE_CLI_REWRITE_H
 
+#include "core/cli/args.h"
 #include "core/config/config.h"
 
 /*
@@ -37,5 +45,33 @@ void rewrite_allow_new(const char *path, struct str text);
  */
 const char *rewrite_path(const char *dir, const char *key, const char *value,
 			 struct arena *arena) MUST_USE;
+
+struct rewrite {
+	const char *command; /* for notes and errors */
+	bool is_named;	     /* by --config */
+	struct config_file file;
+	const char *path; /* of the file, or of the one to make */
+	const char *dir;  /* its folder, absolute */
+	struct buf old;	  /* its text */
+	struct arena arena;
+};
+
+/*
+ * Find the configuration, or the place of a new one, and read it.
+ * errors  config_open(), rewrite_read()
+ */
+int rewrite_open(struct rewrite *r, const struct args *args,
+		 const char *command, struct err *err) MUST_USE;
+/* Append the text with tables behind it, an empty line between. */
+void rewrite_appended(const struct rewrite *r, struct str tables,
+		      struct buf *out);
+/*
+ * Replace or make the file, print the difference on stdout. An equal text is
+ * not written.
+ *
+ * errors  rewrite_check(), outfile_open(), outfile_write()
+ */
+int rewrite_write(struct rewrite *r, struct str text, struct err *err) MUST_USE;
+void rewrite_release(struct rewrite *r);
 
 #endif
