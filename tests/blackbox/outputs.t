@@ -216,7 +216,7 @@ run_matins run -c r.toml r -o fifo
 isnt "a FIFO that no program reads is no success" "$status" 0
 err_like "the message names the FIFO without waiting" 'fifo is a FIFO that no program reads'
 unset LIMIT_S
-sleep 60 <>fifo &
+sleep 600 <>fifo &
 reader=$!
 dd if=/dev/zero bs=4096 count=16 of=fifo 2>/dev/null # the pipe is full
 # writes PID: it waits in a write, and its program has ended
