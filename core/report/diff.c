@@ -97,17 +97,20 @@ static bool is_step(const struct edit *e)
 }
 
 /* of_new  places in the new document; else in the old one */
-static void add_path(const struct edit *e, bool of_new, struct buf *out)
+static void add_path(const struct edit *e, const struct edit *from, bool of_new,
+		     struct buf *out)
 {
 	const struct jdoc *j = e->old ? e->old : e->new;
 	AUTO(buf_release) struct buf name = BUF_INIT(BUF_UNBOUNDED);
 	const struct jdoc *value;
 
+	if (e == from)
+		return;
 	if (!e->up) {
 		buf_addc(out, '$');
 		return;
 	}
-	add_path(e->up, of_new, out);
+	add_path(e->up, from, of_new, out);
 	if (e->up->old->type == SCAN_STRING)
 		return;
 	value = e->up->by ? jdoc_get(j, e->up->by) : NULL;
@@ -121,18 +124,21 @@ static void add_path(const struct edit *e, bool of_new, struct buf *out)
 		buf_addf(out, "[%zu]", of_new ? e->new_index : e->old_index);
 }
 
-void diff_path(const struct edit *e, struct buf *out)
+void diff_path(const struct edit *e, const struct edit *from, struct buf *out)
 {
-	add_path(e, e->kind == DIFF_ADDED, out);
+	add_path(e, from, e->kind == DIFF_ADDED, out);
 }
 
-const char *diff_step(const struct edit *e, struct arena *arena)
+const struct edit *diff_step(const struct edit *e, struct arena *arena,
+			     const char **ret_name)
 {
+	*ret_name = NULL;
 	while (e && !is_step(e))
 		e = e->up;
-	return e ? jdoc_text(jdoc_get(e->new ? e->new : e->old, "step_name"),
-			     arena)
-		 : NULL;
+	if (e)
+		*ret_name = jdoc_text(
+			jdoc_get(e->new ? e->new : e->old, "step_name"), arena);
+	return e;
 }
 
 /* Members that say how a run or a step ended, not what it said. */

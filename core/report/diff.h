@@ -75,12 +75,16 @@ struct diff {
 void diff_reports(struct jdoc *old, struct jdoc *new, const struct rules *rules,
 		  struct arena *arena, struct diff *ret);
 
-/* Append the path of an edit, as core/report/path.h reads it: of what was added
-   in the new document, of all else in the old one. */
-void diff_path(const struct edit *e, struct buf *out);
+/*
+ * Append the path of an edit, as core/report/path.h reads it: of what was added
+ * in the new document, of all else in the old one.
+ * from  an edit above it that the path begins behind; NULL: the document
+ */
+void diff_path(const struct edit *e, const struct edit *from, struct buf *out);
 
-/* Name of the step that an edit is in; NULL: in none. In `arena`. */
-const char *diff_step(const struct edit *e, struct arena *arena) MUST_USE;
+/* The step that an edit is in or is, and its name, in `arena`; NULL: none. */
+const struct edit *diff_step(const struct edit *e, struct arena *arena,
+			     const char **ret_name) MUST_USE;
 
 /*
  * The old tree with the edits that are taken, those below a taken one and

@@ -31,9 +31,10 @@ static void json_entry(struct jw *w, const struct edit *e)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	AUTO(buf_release) struct buf path = BUF_INIT(BUF_UNBOUNDED);
-	const char *step = diff_step(e, &arena);
+	const char *step;
 
-	diff_path(e, &path);
+	(void)!diff_step(e, &arena, &step);
+	diff_path(e, NULL, &path);
 	jw_object(w);
 	jw_kv_str(w, "path", buf_str(&path));
 	jw_kv_cstr(w, "kind", diff_kinds[e->kind]);

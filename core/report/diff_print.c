@@ -9,6 +9,8 @@
 /* One difference, as forms print it. */
 struct diff_shown {
 	const struct edit *e;
+	const struct edit *step; /* that it is in; NULL: in none */
+	const char *name;	 /* of the step */
 	struct buf path;
 	struct buf lines; /* in the style of the form */
 	bool is_of_many;
@@ -71,15 +73,58 @@ static void md(const struct diff_shown *s, struct buf *out)
 	buf_addc(out, '\n');
 }
 
+/* Members of a step, as people call them; the longest first. */
+static const struct {
+	const char *path, *words;
+} members[] = {
+	{".data.content[0].text", "text"},
+	{".data.content", "content"},
+	{".data.structuredContent", "structured content"},
+	{".data.isError", "whether it is an error"},
+	{".data", "result"},
+	{".output", "text"},
+};
+
+/* Append what of a step or of the run differs: "structured content,
+   days[0].max"; nothing for the whole. */
+static void add_what(const struct diff_shown *s, struct buf *out)
+{
+	AUTO(buf_release) struct buf path = BUF_INIT(BUF_UNBOUNDED);
+	const char *words = "";
+	struct str rest;
+
+	diff_path(s->e, s->step, &path);
+	rest = str_skip(buf_str(&path), s->step ? 0 : strlen("$"));
+	for (size_t i = 0; s->step && !*words && i < ARRAY_LEN(members); i++) {
+		struct str behind = str_skip(rest, strlen(members[i].path));
+
+		if (!str_starts(rest, members[i].path) ||
+		    (behind.n && *behind.p != '.' && *behind.p != '['))
+			continue;
+		words = members[i].words;
+		rest = behind;
+	}
+	buf_addf(out, "%s%s", words, *words && rest.n ? ", " : "");
+	buf_add_str(out, str_skip(rest, str_starts(rest, ".")));
+}
+
 static void html(const struct diff_shown *s, struct buf *out)
 {
+	AUTO(buf_release) struct buf what = BUF_INIT(BUF_UNBOUNDED);
 	struct str rest = str_trim(buf_str(&s->lines));
 
+	add_what(s, &what);
 	buf_addf(out, "<details class=\"change\"%s>",
 		 s->is_of_many ? "" : " open");
-	escape_html(out, "<summary><code>", buf_str(&s->path));
-	add_head(s->e, "</code> <span class=\"state dim\">", out);
-	buf_adds(out, "</span></summary>\n<pre>");
+	escape_html(out, "<summary><strong>",
+		    str_of(s->step ? s->name : "the run"));
+	escape_html(out, what.n ? "</strong>: " : "</strong>", buf_str(&what));
+	buf_addf(out,
+		 " <span class=\"state dim\">%s</span></summary>\n"
+		 "<p class=\"dim\">%s at ",
+		 diff_kinds[s->e->kind], diff_classes[s->e->class]);
+	escape_html(out, "<code>", buf_str(&s->path));
+	buf_adds(out, "</code></p>\n<pre>");
 	while (rest.n) {
 		struct str line = str_cut(&rest, '\n');
 		const char sign = line.n ? line.p[0] : ' ';
@@ -94,6 +139,51 @@ static void html(const struct diff_shown *s, struct buf *out)
 	}
 	buf_adds(out, "</pre></details>\n");
 }
+
+/* ---- for a notice ---- */
+
+static const struct edit *state_of(const struct edit *step)
+{
+	const struct edit *e = step->kind == DIFF_WITHIN ? step->first : NULL;
+
+	while (e && (e->kind != DIFF_CHANGED || !str_is(e->old->key, "state")))
+		e = e->next;
+	return e;
+}
+
+/* A step that ended otherwise, came or went is one line: its other members,
+   and the counts of the run, follow from that. */
+static void news(const struct diff_shown *s, struct buf *out)
+{
+	const struct edit *state = s->step ? state_of(s->step) : NULL;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf what = BUF_INIT(BUF_UNBOUNDED);
+	const struct jdoc *error;
+
+	if (s->step ? state && s->e != state : s->e->class == DIFF_STATE)
+		return;
+	escape_line(out, "", str_of(s->step ? s->name : "the run"));
+	if (!state) {
+		add_what(s, &what);
+		escape_line(out, what.n ? ": " : "", buf_str(&what));
+		buf_addf(out, " %s\n", diff_kinds[s->e->kind]);
+		if (s->e != s->step)
+			buf_add_str(out, buf_str(&s->lines));
+		return;
+	}
+	escape_line(out, ": was ", str_of(jdoc_text(state->old, &arena)));
+	escape_line(out, ", is ", str_of(jdoc_text(state->new, &arena)));
+	error = jdoc_get(s->step->new, "error");
+	if (error)
+		escape_line(out, ": ", str_of(jdoc_text(error, &arena)));
+	buf_addc(out, '\n');
+}
+
+const struct diff_format diff_news = {
+	.style = {"  ", 2, 100, 200, false},
+	.max = DIFF_SHOWN_MAX,
+	.one = news,
+};
 
 /* ---- forms ---- */
 
@@ -131,10 +221,14 @@ const struct diff_format *diff_format_find(const char *name)
 static void print_one(const struct diff_format *f, const struct edit *e,
 		      bool is_of_many, struct buf *out)
 {
-	struct diff_shown s = {e, BUF_INIT(BUF_UNBOUNDED),
-			       BUF_INIT(BUF_UNBOUNDED), is_of_many};
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct diff_shown s = {.e = e,
+			       .path = BUF_INIT(BUF_UNBOUNDED),
+			       .lines = BUF_INIT(BUF_UNBOUNDED),
+			       .is_of_many = is_of_many};
 
-	diff_path(e, &s.path);
+	s.step = diff_step(e, &arena, &s.name);
+	diff_path(e, NULL, &s.path);
 	diff_lines(e, &f->style, &s.lines);
 	f->one(&s, out);
 	buf_release(&s.path);

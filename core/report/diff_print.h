@@ -37,6 +37,10 @@ struct diff_format {
 	const char *same;
 };
 
+/* Form of a notice, without a name: words, not paths, and one line for a step
+   that ended otherwise. */
+extern const struct diff_format diff_news;
+
 /* NULL: no form of that name. */
 const struct diff_format *diff_format_find(const char *name) MUST_USE;
 

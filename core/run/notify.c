@@ -337,7 +337,7 @@ static size_t find_changes(struct notify *n, const struct ledger_told *told,
 		buf_adds(text, err.msg);
 		return 1;
 	}
-	diff_print(&d, diff_format_find("text"), text);
+	diff_print_part(&d, &diff_news, text);
 	return d.n;
 }
 

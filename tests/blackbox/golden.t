@@ -314,6 +314,7 @@ out_like "md has a block of the kind diff" '^  ```diff$'
 out_like "md ends in a summary" '^1 difference: 1 value$'
 run_matins diff --format html a.json b.json
 out_like "html is a page of its own" "Content-Security-Policy"
+out_like "html says in words what changed" '<summary><strong>[^<]*</strong>: [a-z]'
 out_like "html marks what went" '<span class="bad">- 0\.50</span>'
 out_unlike "html runs nothing" '<script'
 run_matins diff --format patch a.json b.json

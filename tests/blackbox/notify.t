@@ -127,6 +127,32 @@ is "a change forges no host" "$(grep -c '^Host: ' out/text)" "$(wc -l <out/title
 ok "no byte of a notice is obeyed by a terminal" \
 	"$PYTHON" -c 'import sys; t = open("out/text").read(); sys.exit("\x1b" in t or "\x07" in t or "\u202e" in t)'
 
+# ---- a step that is skipped now is one line of a change ----
+
+rm -rf out/t* state/matins
+routine_file skipped.toml "[notify]
+on = [\"change\"]
+$PROGRAM
+[routines.r]
+order = \"needs\"
+[[routines.r.steps]]
+name = \"then\"
+type = \"script\"
+command = \"echo\"
+args = [\"done\"]
+when = { \"\$steps.s.output\" = { const = \"a\" } }"
+for i in a b; do
+	echo "echo $i" >fate
+	run_matins run -q -c skipped.toml r
+	exit_is "a condition skips no success" 0
+done
+is "a change is told in words, a skipped step in one line" \
+	"$(sed -n '/^Changed/,/^$/p' out/text)" "Changed since it was ok before:
+then: was ok, is skipped: when \$steps.s.output: is \"b\", must be \"a\"
+s: text changed
+  - \"a\"
+  + \"b\""
+
 # ---- every run, and routines that tell otherwise ----
 
 rm -rf out/t* state/matins

@@ -72,11 +72,18 @@ step() {
 	step hostile bad script sh "\"-c\", \"echo '</pre><h1>q</h1>'; echo '</pre><script>alert(1)</script><h1>' >&2; exit 1\""
 	step hostile json script echo "'[{\"<h1>\":\"</table><h1>t</h1>\",\"x\":\"<img src=x onerror=alert(1)>\"}]'"
 	step big big script head "\"-c\", \"10000000\", \"$T/lines\""
+	step many each mcp-client "$PYTHON" "\"$T/each.py\"" \
+		$'tool = "t"\nforeach = "$input.names"\nwith.name = "$item"'
 } >m.toml
+tool_server each.py <<-'END'
+	text = "a line about " + a["name"] + ", not very short"
+END
 yes 'a line of a long log, and so on' | head -c 10000000 >lines
 
 run_matins run -q -c m.toml well -p 'names:=["a","b"]' --html -o before.html
 exit_is "the page of a good run" 0
+run_matins golden record -q -c m.toml well -p 'names:=["a","b"]'
+exit_is "a golden file" 0
 sed -i 's/one/another/' notes.peer
 run_matins run -q -c m.toml well -p 'names:=["a","b"]' --html -o well.html
 run_matins show -c m.toml last well --html
@@ -92,6 +99,13 @@ run_matins show -c m.toml 1 --json
 cp "$out" then.json
 run_matins diff --format html then.json now.json
 cp "$out" diff.html
+run_matins golden diff -c m.toml well -p 'names:=["a","b"]' --format html
+exit_is "a golden file that differs" 1
+cp "$out" accepted.html
+run_matins run -q -c m.toml many --html -o many.html \
+	-p "names:=[\"n0\"$(printf ',"n%d"' {1..999})]"
+exit_is "the page of a thousand elements" 0
+ok "it is hardly more than their words" test "$(wc -c <many.html)" -lt 80000
 run_matins run -c m.toml well --only notes --view golden --html
 cp "$out" golden.html
 run_matins stats -c m.toml well --html
@@ -102,7 +116,7 @@ ok "it is hardly more than its result" test "$(wc -c <big.html)" -lt 10100000
 sed 's|<main>|&<script>document.title = "forged"</script><img src="http://127.0.0.1:1/x.png"><p style="color:#999">x|' \
 	troubles.html >kept.html
 sed 's/<meta http-equiv[^>]*>//; s/document.title/console.log(1), &/' kept.html >open.html
-for page in well troubles hostile big diff stats golden kept open; do
+for page in well troubles hostile big diff accepted many stats golden kept open; do
 	pages+=("$page.html")
 done
 "$PYTHON" "$TOP/tests/helpers/browser.py" "$chromium" "$T/profile" "${pages[@]}" >seen 2>browser.err
@@ -111,7 +125,7 @@ if (($? == 77)); then
 	done_testing
 fi
 is "chromium looked at each page" "$(wc -l <seen) $(<browser.err)" "${#pages[@]} "
-for page in well troubles hostile big diff stats golden kept open; do
+for page in well troubles hostile big diff accepted many stats golden kept open; do
 	read -r line && echo "$line" >"$page.json"
 done <seen
 
@@ -125,7 +139,7 @@ seen() {
 
 # ---- whatever the page ----
 
-for page in well troubles hostile big diff stats golden; do
+for page in well troubles hostile big diff accepted many stats golden; do
 	seen $page "no message, no request, no dialog, no frame" \
 		console '[]' requests '[]' dialogs 0 frames 0 url "~^file://$T/$page.html"
 	seen $page "nothing that could run, load or send" \
@@ -152,7 +166,7 @@ seen well "the verdict" light.verdict 'verdict ok' light.h1 '["well: All well, 1
 	light.title '~^well — .* 6 ok' light.footer '["well: 6 ran, 0 skipped, 0 failed"]'
 seen well "the verdict is green" regions.verdict '~^green' regions.night '~^green'
 seen well "what changed stands above the steps" light.h2 \
-	'["Changed since run 1", "At a glance", "Steps"]' light.changes 1
+	'["Changed since run 2", "At a glance", "Steps"]' light.changes 1
 seen well "a part for each step" light.steps \
 	'["notes", "media", "facts", "rows", "each", "script"]' light.bars 6
 seen well "the picture has its pixels in its place, and no other is there" \
@@ -198,6 +212,11 @@ seen open "without a policy they come, and are seen" light.title forged light.fa
 seen big "it is folded" light.folded '["big"]' light.verdict 'verdict ok'
 seen diff "each difference" light.changes "$(grep -o '^[0-9]*' <<<"$(json_get light.h1[0] diff.json)")" \
 	light.h1[0] '~^[1-9][0-9]* differences?:'
+seen well "a change is said in words" light.changed '["notes: text changed"]'
+seen accepted "what a golden file does not have, in words" light.changes 1 \
+	light.changed '["notes: text changed"]' light.h1 '["1 difference: 1 value"]'
+seen many "a thousand elements are folded, and there" light.folded '["each (t)"]' \
+	light.verdict 'verdict ok' light.footer '["many: 1 ran, 0 skipped, 0 failed"]'
 seen golden "a page without times" light.bars 0 light.title 'well — 1 ok, 5 left out'
 
 done_testing

@@ -9,7 +9,7 @@ printed, on a line of its own; LOOK says in JavaScript what it has of the
 document, look() what else. Pages beyond LARGE bytes are neither unfolded nor
 printed. Ends with 77 when chromium does not start, with 1 when it ends too
 early, each with a line on stderr, and by SIGALRM when all of it takes longer
-than a minute.
+than two minutes.
 """
 import base64
 import json
@@ -57,7 +57,8 @@ return {
     main: all('main').length,
     schemes: [...new Set(all('a:not([href^="#"])').map(e => e.protocol))].sort(),
     troubles: all('article').map(e => e.innerText),
-    changes: all('details.change').length, bars: all('.bar').length,
+    changes: all('details.change').length,
+    changed: all('details.change > summary').map(e => e.innerText), bars: all('.bar').length,
     folded: all('details.step:not([open]) h3').map(e => e.innerText),
     kept: (all('.facts > summary')[0] || {}).innerText || '',
     cells: Object.fromEntries(all('details.step').map(e => [e.querySelector('h3').innerText,
@@ -307,7 +308,7 @@ def by_keyboard(browser, seen):
 
 
 def main():
-    signal.alarm(60)
+    signal.alarm(120)
     try:
         browser = Browser(sys.argv[1], sys.argv[2])
     except OSError as problem:

@@ -87,7 +87,7 @@ static void paths_select(const struct documents *d, const struct comparing *c)
 		struct buf path = BUF_INIT(BUF_UNBOUNDED);
 		struct path *p;
 
-		diff_path(e, &path);
+		diff_path(e, NULL, &path);
 		if (path.n > 1 && !strstr(path.p, "\\u0000") &&
 		    path_parse(buf_cstr(&path), d->arena, &p, ERR_IGNORED) == 0)
 			must(path_select(p, e->old ? c->old : c->new, ignore,

@@ -155,7 +155,7 @@ static void run_paths(struct world *w, UNUSED const char *arg)
 	for (size_t i = 0; i < d.n; i++) {
 		AUTO(buf_release) struct buf path = BUF_INIT(BUF_UNBOUNDED);
 
-		diff_path(d.shown[i], &path);
+		diff_path(d.shown[i], NULL, &path);
 		add_lines(&w->got, "! ", buf_str(&path));
 		run_select(w, buf_cstr(&path));
 	}
