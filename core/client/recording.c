@@ -6,11 +6,17 @@
 #include "core/base/jw.h"
 #include "core/base/scan.h"
 #include "core/base/text.h"
+#include "core/report/canon.h"
+#include "core/report/diff.h"
 
 /* Bytes of either text that a difference shows, and of those before it. */
 #define SHOWN 60
 #define BEFORE 20
 #define PARTS 4
+/* Members that differ and are said. */
+#define MEMBERS 3
+/* Lines between two looks at whether to go on. */
+#define LINES 4096
 
 struct recorded {
 	enum recorded_kind kind;
@@ -187,6 +193,8 @@ void recording_write(const struct recording *r, struct buf *out)
 	jw_kv_int(&w, "nth", (int64_t)r->nth);
 	jw_kv_int(&w, "start", (int64_t)r->start);
 	jw_kv_cstr(&w, "kind", kind_words[r->kind]);
+	if (r->run)
+		jw_kv_int(&w, "run", (int64_t)r->run);
 	jw_kv_raw(&w, "args", r->args);
 	end_line(&w, out);
 	for (size_t i = 0; i < r->n; i++) {
@@ -400,6 +408,7 @@ static int read_head(struct recording *r, struct str v, struct err *err)
 	r->args = scan_some(v, "args");
 	r->nth = (uint64_t)number(v, "nth");
 	r->start = (uint64_t)number(v, "start");
+	r->run = (uint64_t)number(v, "run");
 	while (r->kind < RECORDING_RUN && !scan_is(kind, kind_words[r->kind]))
 		r->kind++;
 	if (!scan_is(schema, RECORDING_SCHEMA))
@@ -476,7 +485,7 @@ static bool has_ended(const struct recording *r)
 	return r->end.is_known || r->why;
 }
 
-int recording_read(struct str text, struct arena *arena,
+int recording_read(struct str text, struct arena *arena, bool (*stops)(void),
 		   struct recording **list, struct err *err)
 {
 	struct recording *r = NULL;
@@ -488,6 +497,8 @@ int recording_read(struct str text, struct arena *arena,
 		bool is_head = !r || has_ended(r);
 		struct str v;
 
+		if (line % LINES == 0 && stops())
+			return err_set(err, ERR_REPLAY, "interrupted");
 		if (is_head) {
 			r = *list = ARENA_NEW(arena, struct recording);
 			*r = (struct recording){.arena = arena};
@@ -512,7 +523,8 @@ static void skip_done(struct recording *r)
 		r->first++;
 }
 
-void recording_say(struct str then, struct str now, struct buf *out)
+/* "at byte 5: … was recorded, now it is …", for texts. */
+static void say_bytes(struct str then, struct str now, struct buf *out)
 {
 	size_t at = 0, from;
 
@@ -527,27 +539,88 @@ void recording_say(struct str then, struct str now, struct buf *out)
 	buf_add_cut(out, str_skip(now, from), SHOWN);
 }
 
+static void say_value(const struct jdoc *j, const char *none, struct buf *out)
+{
+	AUTO(buf_release) struct buf value = BUF_INIT(BUF_UNBOUNDED);
+
+	if (j)
+		canon_compact(j, &value);
+	buf_add_cut(out, j ? buf_str(&value) : str_of(none), SHOWN);
+}
+
+/* "$.params.arguments.text was "a", and is "b" now", for each member; false:
+   there are none */
+static bool say_members(struct str then, struct str now, struct buf *out)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct jdoc *old, *new;
+	struct diff d;
+
+	if (jdoc_parse(then, &arena, &old, ERR_IGNORED) < 0 ||
+	    jdoc_parse(now, &arena, &new, ERR_IGNORED) < 0 ||
+	    old->type != new->type || !old->n)
+		return false;
+	diff_reports(old, new, NULL, &arena, &d);
+	for (size_t i = 0; i < d.n && i < MEMBERS; i++) {
+		buf_adds(out, i ? "; " : "");
+		diff_path(d.shown[i], NULL, out);
+		buf_adds(out, " was ");
+		say_value(d.shown[i]->old, "not there", out);
+		buf_adds(out, ", and is ");
+		say_value(d.shown[i]->new, "not there", out);
+		buf_adds(out, " now");
+	}
+	if (d.n > MEMBERS)
+		buf_addf(out, "; and %zu more", d.n - MEMBERS);
+	return d.n;
+}
+
+void recording_say(struct str then, struct str now, struct buf *out)
+{
+	if (!say_members(then, now, out))
+		say_bytes(then, now, out);
+	buf_adds(out, "; if that is meant, record it again with --record");
+}
+
+/* Append "tools/call" "say": a request, and of which tool it is. */
+static void say_request(struct str message, struct buf *out)
+{
+	struct str method = scan_some(message, "method"), name = {NULL, 0};
+
+	if (method.p)
+		name = scan_text(scan_some(message, "params"), "name");
+	buf_addf(out, "%.*s%s%.*s",
+		 STR_ARG(method.p ? method : STR("an answer")),
+		 name.p ? " of " : "", STR_ARG(name));
+}
+
 static void say_difference(const struct recording *r, struct str message,
 			   struct str now, struct buf *why)
 {
 	bool is_text = r->kind == RECORDING_PROGRAM;
-	struct str method =
-		is_text ? STR("the input") : scan_some(message, "method");
+	AUTO(buf_release) struct buf its = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf request = BUF_INIT(BUF_UNBOUNDED);
 	const struct recorded *like = NULL;
 
+	if (is_text)
+		buf_adds(&request, "the input");
+	else
+		say_request(message, &request);
 	for (size_t i = r->n; i-- > 0;) {
 		const struct recorded *e = &r->item[i];
-		struct str its = is_text || e->kind != RECORDED_TO
-					 ? method
-					 : scan_some(e->text, "method");
 
-		if (e->kind == RECORDED_TO && !e->is_done &&
-		    !its.p == !method.p && (!its.p || str_eq(its, method)))
+		if (e->kind != RECORDED_TO || e->is_done)
+			continue;
+		buf_clear(&its);
+		if (!is_text)
+			say_request(e->text, &its);
+		if (is_text || str_eq(buf_str(&its), buf_str(&request)))
 			like = e;
 	}
-	buf_addf(why, "%.*s differs from the recording%s ",
-		 STR_ARG(method.p ? method : STR("an answer")),
-		 like ? "" : ", which has no more of it");
+	buf_addf(why, "%s differs from the recording%s", buf_cstr(&request),
+		 like ? ": "
+		      : ", which has no more of it: record it again "
+			"with --record");
 	if (like)
 		recording_say(like->shape, now, why);
 }

@@ -3,7 +3,7 @@
  * next. Pure.
  *
  *	{"schema":"matins-tape/1","name":"notes","nth":1,"start":1,
- *	 "kind":"lines","args":["--db","x"]}
+ *	 "kind":"lines","run":1795435200…,"args":["--db","x"]}
  *	{"to":{"jsonrpc":"2.0","id":1,…}}
  *	{"from":{"jsonrpc":"2.0","id":1,…}}
  *	{"from":"a line that is no message"}	or {"from64":…}, if not UTF-8
@@ -73,6 +73,7 @@ struct recording {
 	struct str args;	   /* JSON array, without secrets */
 	uint64_t nth;		   /* of those of that name; number of a run */
 	uint64_t start;		   /* of its starts; of a run the time, ns */
+	uint64_t run;		   /* `start` of its run; 0: not known */
 	const struct scrub *scrub; /* borrowed; of what is written, and of
 				      messages before they are compared */
 	struct recorded *item;	   /* arena */
@@ -110,9 +111,10 @@ void recording_write(const struct recording *r, struct buf *out);
  * Add the recordings of a text to the end of a list.
  *
  * text    lives as long as the arena
+ * stops   asked now and then: is there no time for the rest?
  * errors  ERR_SYNTAX, ERR_LIMIT, ERR_REPLAY, with the line
  */
-int recording_read(struct str text, struct arena *arena,
+int recording_read(struct str text, struct arena *arena, bool (*stops)(void),
 		   struct recording **list, struct err *err) MUST_USE;
 
 /*
@@ -133,7 +135,7 @@ bool recording_next(struct recording *r, struct transport_item *ret,
 /* Has everything been said, and ended by itself? */
 bool recording_is_over(struct recording *r) MUST_USE;
 
-/* Append the first difference of two texts: "at byte 5: … was recorded, …". */
+/* Append what differs, by member where both are JSON, and what to do. */
 void recording_say(struct str then, struct str now, struct buf *out);
 
 #endif

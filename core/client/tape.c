@@ -11,6 +11,7 @@
 #include "core/base/fd.h"
 #include "core/base/jw.h"
 #include "core/base/limits.h"
+#include "core/base/loop.h"
 #include "core/base/mem.h"
 #include "core/base/place.h"
 #include "core/base/scan.h"
@@ -21,10 +22,20 @@
 
 #define PROGRAMS "programs.jsonl"
 #define SESSION_END ".session.jsonl"
+/* Behind the name of a session, until the programs of its run are there. */
+#define NEW_END ".new"
 /* All files of a recording, bytes. */
 #define RECORDING_BYTES LIMIT_MESSAGE_BYTES_MAX
+/* Bytes between two looks at whether a signal came. */
+#define PORTION (4 * 1024 * 1024)
 /* Begins each file, of whatever version. */
 #define FILE_BEGIN "{\"schema\":\"matins-"
+
+/* A file of the new recording. */
+struct tape_file {
+	const char *name, *shown;
+	struct outfolder_draft draft;
+};
 
 struct tape {
 	struct tape_options o;
@@ -33,7 +44,10 @@ struct tape {
 	struct outfolder folder;
 	struct tape_server *servers;
 	struct recording *first, **end; /* in the order of their begin */
+	struct tape_file *files;	/* arena; one without a name ends it */
 	size_t bytes;			/* read so far */
+	bool is_open; /* it records, and nothing is in its place yet */
+	size_t there; /* bytes of the path that was there before */
 };
 
 bool tape_is_replay(const struct tape *t)
@@ -91,16 +105,37 @@ static int open_file(const struct tape *t, const char *name)
 	return errno ? -1 : fd_steal(&fd);
 }
 
+/* As fd_read_all(), but a signal ends it. */
+static int read_portions(int fd, struct buf *text, struct err *err)
+{
+	ssize_t r;
+
+	do {
+		char *room = buf_room(text, PORTION);
+
+		if (!room)
+			return err_set(err, ERR_LIMIT, "it grows meanwhile");
+		r = read(fd, room, PORTION);
+		if (r < 0)
+			return err_sys(err, errno, "read");
+		text->n += (size_t)r;
+		text->p[text->n] = '\0';
+		if (text->n > PORTION && loop_signal_waits())
+			return err_set(err, ERR_REPLAY, "interrupted");
+	} while (r);
+	return 0;
+}
+
 static int read_text(struct tape *t, const char *name, struct str *ret,
 		     struct err *err)
 {
 	AUTO(buf_release)
-	struct buf text = BUF_INIT(RECORDING_BYTES - t->bytes);
+	struct buf text = BUF_INIT(RECORDING_BYTES + PORTION - t->bytes);
 	AUTO(fd_closep) int fd = open_file(t, name);
 
 	if (fd < 0)
 		return err_sys(err, errno, "%s/%s", t->o.dir, name);
-	if (fd_read_all(fd, &text, err) < 0)
+	if (read_portions(fd, &text, err) < 0)
 		return err_wrap(err, "%s/%s", t->o.dir, name);
 	t->bytes += text.n;
 	ret->n = text.n;
@@ -110,7 +145,8 @@ static int read_text(struct tape *t, const char *name, struct str *ret,
 
 static bool is_session(const char *name)
 {
-	return str_ends(str_of(name), SESSION_END);
+	return str_ends(str_of(name), SESSION_END) ||
+	       str_ends(str_of(name), SESSION_END NEW_END);
 }
 
 /* Refuse to replace a file that no recording has. */
@@ -138,7 +174,8 @@ static int read_file(struct tape *t, const char *name, struct err *err)
 
 	if (read_text(t, name, &text, err) < 0)
 		return -1;
-	return recording_read(text, &t->arena, &t->first, err) < 0
+	return recording_read(text, &t->arena, loop_signal_waits, &t->first,
+			      err) < 0
 		       ? err_wrap(err, "%s/%s", t->o.dir, name)
 		       : 0;
 }
@@ -190,12 +227,6 @@ static const char *file_of(struct tape *t, const struct recording *r)
 			    (unsigned long long)r->start);
 }
 
-/* A file of the new recording. */
-struct tape_file {
-	const char *name, *shown;
-	struct outfolder_draft draft;
-};
-
 /* Write it beside its place, under a name: to place it takes no room. */
 static int draft_file(struct tape *t, struct tape_file *f, const char *name,
 		      struct str content, struct err *err)
@@ -211,8 +242,7 @@ static int draft_file(struct tape *t, struct tape_file *f, const char *name,
 }
 
 /* Draft all files, that of the programs last. ret_n  also of what failed */
-static int draft_all(struct tape *t, struct tape_file *files, size_t *ret_n,
-		     struct err *err)
+static int draft_all(struct tape *t, size_t *ret_n, struct err *err)
 {
 	AUTO(buf_release) struct buf programs = BUF_INIT(BUF_UNBOUNDED);
 
@@ -226,52 +256,64 @@ static int draft_all(struct tape *t, struct tape_file *files, size_t *ret_n,
 			continue;
 		}
 		recording_write(r, &own);
-		if (draft_file(t, &files[(*ret_n)++], file_of(t, r),
+		if (draft_file(t, &t->files[(*ret_n)++], file_of(t, r),
 			       buf_str(&own), err) < 0)
 			return -1;
 	}
-	return draft_file(t, &files[(*ret_n)++], PROGRAMS, buf_str(&programs),
-			  err);
+	return draft_file(t, &t->files[(*ret_n)++], PROGRAMS,
+			  buf_str(&programs), err);
 }
 
-static int remove_session(struct tape *t, const char *name, struct err *err)
+/* Remove a session of an earlier recording. */
+static int remove_old(struct tape *t, const char *name, struct err *err)
 {
-	return remove_file(t, PROGRAMS, err) < 0 ? -1
-						 : remove_file(t, name, err);
+	for (const struct tape_file *f = t->files; f->name; f++)
+		if (!strcmp(f->name, name))
+			return 0;
+	return remove_file(t, name, err);
 }
 
-/* No mix of two recordings is ever whole; one file alone is just replaced. */
-static int place_all(struct tape *t, struct tape_file *files, size_t n,
-		     struct err *err)
+/* Sessions of a run count with the programs of that run alone: so those are
+   put in place between the arrival of the new ones and the end of the old. */
+static int place_all(struct tape *t, size_t n, struct err *err)
 {
+	struct tape_file *f = t->files;
+
 	if (check_file(t, PROGRAMS, err) < 0 ||
-	    each_session(t, check_file, err) < 0 ||
-	    (n > 1 && remove_file(t, PROGRAMS, err) < 0) ||
-	    each_session(t, remove_session, err) < 0)
+	    each_session(t, check_file, err) < 0)
 		return -1;
 	for (size_t i = 0; i < n; i++)
-		if (outfolder_place(&t->folder, &files[i].draft, files[i].name,
-				    files[i].shown, OUTFILE_REPLACE, err) < 0)
+		if (outfolder_place(&t->folder, &f[i].draft,
+				    i + 1 < n ? arena_printf(&t->arena,
+							     "%s" NEW_END,
+							     f[i].name)
+					      : f[i].name,
+				    f[i].shown, OUTFILE_REPLACE, err) < 0)
 			return -1;
-	return 0;
+	for (size_t i = 0; i + 1 < n; i++)
+		if (renameat(t->folder.fd,
+			     arena_printf(&t->arena, "%s" NEW_END, f[i].name),
+			     t->folder.fd, f[i].name) < 0)
+			return err_sys(err, errno, "write %s", f[i].shown);
+	return each_session(t, remove_old, err);
 }
 
 int tape_end(struct tape *t, struct err *err)
 {
-	struct tape_file *files;
-	size_t n = 1;
+	size_t n = 2;
 	int rc;
 
 	for (const struct recording *r = t->first; r; r = r->next)
 		n++;
-	files = ARENA_ARRAY(&t->arena, struct tape_file, n);
+	t->files = ARENA_ARRAY(&t->arena, struct tape_file, n);
 	n = 0;
 	outfolder_sweep(&t->folder);
-	rc = draft_all(t, files, &n, err);
+	rc = draft_all(t, &n, err);
 	if (rc == 0)
-		rc = place_all(t, files, n, err);
+		rc = place_all(t, n, err);
 	for (size_t i = 0; i < n; i++)
-		outfolder_drop(&t->folder, &files[i].draft);
+		outfolder_drop(&t->folder, &t->files[i].draft);
+	t->is_open = rc < 0;
 	return rc;
 }
 
@@ -302,12 +344,45 @@ static struct recording *add(struct tape *t, enum recording_kind kind,
 		.args = args,
 		.nth = 1,
 		.start = 1,
+		.run = t->first ? t->first->start : 0,
 		.scrub = t->o.scrub,
 		.held = {BUF_INIT(BUF_UNBOUNDED), BUF_INIT(BUF_UNBOUNDED)},
 	};
 	*t->end = r;
 	t->end = &r->next;
 	return r;
+}
+
+/* Cut the last part off a path of n bytes; returns what is left. */
+static size_t cut_part(char *path, size_t n)
+{
+	while (n && path[n - 1] == '/')
+		n--;
+	while (n && path[n - 1] != '/')
+		n--;
+	path[n] = '\0';
+	return n;
+}
+
+/* Bytes of a path that lead to a folder which is there. */
+static size_t bytes_there(const char *dir)
+{
+	AUTO(mem_freep) char *path = mem_printf("%s", dir);
+	size_t n = strlen(path);
+
+	while (n && access(path, F_OK) < 0)
+		n = cut_part(path, n);
+	return n;
+}
+
+/* Remove folders that were made for a recording which is not to be. */
+static void remove_made(const struct tape *t)
+{
+	AUTO(mem_freep) char *path = mem_printf("%s", t->o.dir);
+	size_t n = strlen(path);
+
+	while (n > t->there && rmdir(path) == 0)
+		n = cut_part(path, n);
 }
 
 int tape_record(const struct tape_options *o, const struct tape_run *run,
@@ -319,6 +394,8 @@ int tape_record(const struct tape_options *o, const struct tape_run *run,
 	r->nth = run->generation;
 	r->start = (uint64_t)run->begin_wall_ns;
 	recording_end(r, &(struct transport_exit){0});
+	t->there = bytes_there(o->dir);
+	t->is_open = true;
 	if (fd_mkdirs(o->dir, 0777) < 0)
 		return err_sys(err, errno, "create %s", o->dir);
 	if (outfolder_open(&t->folder, o->dir, err) < 0 ||
@@ -327,6 +404,19 @@ int tape_record(const struct tape_options *o, const struct tape_run *run,
 	    check_file(t, PROGRAMS, err) < 0)
 		return -1;
 	return each_session(t, check_file, err);
+}
+
+/* Drop sessions of a run that did not come to its end. */
+static void drop_others(struct tape *t, uint64_t run)
+{
+	struct recording **at = &t->first;
+
+	while (*at) {
+		if ((*at)->run && (*at)->run != run)
+			*at = (*at)->next;
+		else
+			at = &(*at)->next;
+	}
 }
 
 int tape_replay(const struct tape_options *o, struct tape_run *ret_run,
@@ -345,6 +435,7 @@ int tape_replay(const struct tape_options *o, struct tape_run *ret_run,
 		if (r->kind == RECORDING_RUN)
 			*ret_run = (struct tape_run){r->nth, (int64_t)r->start};
 	}
+	drop_others(t, (uint64_t)ret_run->begin_wall_ns);
 	return 0;
 }
 
@@ -352,6 +443,8 @@ void tape_free(struct tape *t)
 {
 	if (!t)
 		return;
+	if (t->is_open)
+		remove_made(t);
 	outfolder_release(&t->folder);
 	arena_release(&t->arena);
 	free(t);
@@ -378,7 +471,7 @@ static int use(const struct recording *r, struct str args, struct err *err)
 	if (!str_eq(r->args, args)) {
 		recording_say(r->args, args, &why);
 		return err_set(err, ERR_REPLAY,
-			       "the %s of \"%s\" %s from the recording %s",
+			       "the %s of \"%s\" %s from the recording: %s",
 			       is_program ? "command" : "arguments", r->name,
 			       is_program ? "differs" : "differ",
 			       buf_cstr(&why));

@@ -11,8 +11,9 @@
  *
  * NAME.session.jsonl is a session (core/client/recording.h), NAME-2.2… the
  * second server of that name and its second start; programs.jsonl has the
- * run, the programs without a session and the refused steps, and is written
- * last: where it is missing, the recording is not whole.
+ * run, the programs without a session and the refused steps. Sessions of a run
+ * count with its programs alone: new ones wait beside the old as
+ * NAME.session.jsonl.new until programs.jsonl is replaced.
  *
  * Arguments are kept as far as another machine has the same: paths in the
  * folder of the configuration begin with "./", those in HOME with "~/".
@@ -53,7 +54,8 @@ struct tape_server {
 };
 
 /*
- * Open the folder, which is made. It may have an earlier recording, which
+ * Open the folder, which is made, and removed again by tape_free() where the
+ * recording does not come to its end. It may have an earlier recording, which
  * stays until tape_end().
  * errors  ERR_SYS, ERR_OUTPUT (a program may write there, or a file of its
  *	   names is of something else)
@@ -67,9 +69,8 @@ int tape_record(const struct tape_options *o, const struct tape_run *run,
 int tape_replay(const struct tape_options *o, struct tape_run *ret_run,
 		struct tape **ret, struct err *err) MUST_USE;
 /*
- * Put the recording in the place of an earlier one, which stays until all of
- * the new one is written: after an error of the disk it is still there. A kill
- * between the last few renames leaves what --replay refuses as not whole.
+ * Put the recording in the place of an earlier one: after an error of the
+ * disk, and after a kill at any time, one of the two is there whole.
  *
  * errors  ERR_SYS, ERR_OUTPUT
  */

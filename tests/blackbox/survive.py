@@ -221,6 +221,8 @@ class Record(Run):
 
 class RecordAgain(Record):
     """A recording stays until the next one is whole."""
+    file = "session.toml"
+    words = ["run", "-c", file, "r", "--json", "--record", "tape"]
 
     def prepare(self):
         matins(*self.words)
@@ -231,7 +233,7 @@ class RecordAgain(Record):
         shutil.copytree("tape.before", "tape")
 
     def check_more(self, where, status, out, err, new):
-        status, _, err = matins("run", "-c", "m.toml", "r", "--json",
+        status, _, err = matins("run", "-c", self.file, "r", "--json",
                                 "--replay", "tape")
         if status:
             wrong.append(f"{where}: the recording is gone: {err}")

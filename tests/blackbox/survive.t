@@ -49,6 +49,18 @@ END
 sed '1a [notify]\nevery = true\non = ["failure", "change"]\ncommand = ["cat"]' \
 	m.toml >notify.toml
 
+tool_server server.py <<-'END'
+	text = "said"
+END
+{
+	cat m.toml
+	for name in s u; do
+		printf '%s\n' '[[routines.r.steps]]' "name = \"$name\"" \
+			'type = "mcp-client"' "command = \"$PYTHON\"" \
+			'args = ["-S", "-E", "server.py"]' 'tool = "t"'
+	done
+} >session.toml
+
 # survive NAME SCENARIO ACTION STEP: each STEPth call, or fewer; survive.py
 survive() {
 	rm -rf "$T/state/matins" golden tape*
@@ -70,6 +82,7 @@ survive "killed at each call: the first run" first KILL 3
 survive "killed at each call: a run of a slot" slot KILL 2
 survive "killed at each call: a run that tells" notify KILL 3
 survive "killed at each call: a run that is recorded" record KILL 4
+survive "killed at each call: a run that is recorded again" record-again KILL 3
 survive "killed at each call: golden record" golden-record KILL 1
 survive "killed at each call: golden accept" golden-accept KILL 1
 survive "killed at each call: golden prune" prune KILL 1

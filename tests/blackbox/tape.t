@@ -176,7 +176,7 @@ side_by_side() {
 	runs --replay w/tape
 	json_is "$who: another input of a program" \
 		step_results[7].reason replay step_results[7].error \
-		'~"fed": the input differs from the recording at byte 0: fed words was recorded, now it is other words'
+		'~"fed": the input differs from the recording: at byte 0: fed words was recorded, now it is other words'
 }
 
 # no_secret VALUE...: neither as it is nor in Base64
@@ -279,6 +279,47 @@ folders() {
 	exit_is "$who: a link in the folder" 1
 	file_has "$who: its file stays" w/secret hidden
 	rm w/tape/b.session.jsonl
+
+	# a recording that is refused
+	runs --record "$T/state/matins/new/tape"
+	exit_is "$who: a folder of ours" 1
+	ok "$who: leaves no new folder" test ! -e "$T/state/matins/new"
+
+	# sessions of a run that was killed before its programs were there
+	sed 's/"run":[0-9]*/"run":7/; s/say/cry/' w/tape/a.session.jsonl \
+		>w/tape/a.session.jsonl.new
+	runs --replay w/tape
+	exit_is "$who: sessions of another run do not count" 0
+	mv w/tape/a.session.jsonl w/kept
+	cp w/tape/a.session.jsonl.new w/tape/a.session.jsonl
+	cp w/kept w/tape/a.session.jsonl.new
+	runs --replay w/tape
+	exit_is "$who: those of this one do, where they are" 0
+	runs --record w/tape
+	is "$who: the next recording has none of them" "$(cd w/tape && echo *)" \
+		"a.session.jsonl b.session.jsonl.old notes.txt programs.jsonl"
+
+	# a signal that is there before anything is read
+	cp -a w/tape w/huge
+	"$PYTHON" - <<-'END'
+		line = '{"from":{"jsonrpc":"2.0","method":"x","params":"%s"}}\n' % ("x" * 1000)
+		with open("w/huge/a.session.jsonl") as f:
+		    lines = f.readlines()
+		with open("w/huge/a.session.jsonl", "w") as f:
+		    f.writelines(lines[:-1] + [line] * 20000 + lines[-1:])
+	END
+	WRAP=("$PYTHON" -c 'import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+os.kill(os.getpid(), signal.SIGTERM)
+os.execvp(sys.argv[1], sys.argv[1:])')
+	runs --replay w/huge
+	exit_is "$who: a signal ends the reading of a recording" 143
+	err_unlike "$who: nothing was run" 'ok|cancelled'
+	is "$who: nor printed" "$(<"$out")" ""
+	WRAP=()
+	runs --replay w/huge
+	exit_is "$who: without one it is read" 0
+	rm -rf w/huge
 
 	cp -a w/tape w/good
 	sed -i 's|matins-tape/1|matins-tape/2|' w/tape/programs.jsonl

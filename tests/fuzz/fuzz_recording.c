@@ -11,6 +11,11 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static bool never(void)
+{
+	return false;
+}
+
 static size_t say_all(struct recording *r)
 {
 	struct transport_item item;
@@ -73,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct recording *first = NULL, *again = NULL;
 	struct str text = {(const char *)data, size};
 
-	if (recording_read(text, &arena, &first, ERR_IGNORED) < 0)
+	if (recording_read(text, &arena, never, &first, ERR_IGNORED) < 0)
 		return 0;
 	for (struct recording *r = first; r; r = r->next) {
 		AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
@@ -83,7 +88,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		recording_write(r, &out);
 		copy = arena_str(&arena, buf_str(&out));
 		again = NULL;
-		if (recording_read(copy, &arena, &again, ERR_IGNORED) < 0)
+		if (recording_read(copy, &arena, never, &again, ERR_IGNORED) <
+		    0)
 			abort();
 		recording_write(again, &two);
 		if (again->next || !str_eq(copy, buf_str(&two)))
