@@ -30,6 +30,24 @@ struct toml_value *tree_add(struct toml_value *table, const char *key,
 	return &all->value;
 }
 
+struct toml_value *tree_table(struct toml_value *table, const char *key,
+			      struct arena *arena)
+{
+	for (size_t i = 0; i < table->table.n; i++)
+		if (strcmp(table->table.member[i].key, key) == 0)
+			return &table->table.member[i].value;
+	return tree_add(table, key, (struct toml_value){.type = TOML_TABLE},
+			arena);
+}
+
+void tree_append(struct toml_value *array, struct toml_value value,
+		 struct arena *arena)
+{
+	array->array.item = arena_grow(arena, array->array.item, array->array.n,
+				       sizeof(value));
+	array->array.item[array->array.n++] = value;
+}
+
 /* ---- comments and trailing commas ---- */
 
 /* Offset behind the string that begins there. */
@@ -113,14 +131,11 @@ static struct toml_value of_children(const struct json *j, enum toml_type type,
 	for (const struct json *c = json_first(j); c; c = json_next(c)) {
 		if (json_type(c) == SCAN_NULL)
 			continue;
-		if (type == TOML_TABLE) {
+		if (type == TOML_TABLE)
 			(void)tree_add(&v, json_name(c), of_json(c, arena),
 				       arena);
-			continue;
-		}
-		v.array.item = arena_grow(arena, v.array.item, v.array.n,
-					  sizeof(*v.array.item));
-		v.array.item[v.array.n++] = of_json(c, arena);
+		else
+			tree_append(&v, of_json(c, arena), arena);
 	}
 	return v;
 }

@@ -44,6 +44,13 @@ void tree_strip_comments(struct str text, struct buf *out);
 struct toml_value *tree_add(struct toml_value *table, const char *key,
 			    struct toml_value value, struct arena *arena);
 
+/* Value of a key of a table; a key that is not there becomes an empty table. */
+struct toml_value *tree_table(struct toml_value *table, const char *key,
+			      struct arena *arena);
+/* Add an element behind those that are there. */
+void tree_append(struct toml_value *array, struct toml_value value,
+		 struct arena *arena);
+
 /* Of a YAML text, for tree_read(). */
 int tree_read_yaml(struct str text, struct arena *arena, struct toml_value *ret,
 		   struct err *err) MUST_USE;

@@ -2,48 +2,64 @@
  * YAML to a tree: the one door to libyaml, which is loaded on first use.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <yaml.h>
 
 #include "core/base/dl.h"
 #include "core/import/tree.h"
 
 #define LIBRARY "libyaml-0.so.2"
-/* Aliases and flow collections make it slow where it is long. */
+/* Flow collections make it slow where it is long. */
 #define YAML_BYTES_MAX (1024 * 1024)
 
 #define YAML_FUNCTIONS(X)               \
 	X(yaml_parser_initialize)       \
 	X(yaml_parser_delete)           \
 	X(yaml_parser_set_input_string) \
-	X(yaml_parser_load)             \
 	X(yaml_parser_parse)            \
-	X(yaml_event_delete)            \
-	X(yaml_document_delete)         \
-	X(yaml_document_get_root_node)  \
-	X(yaml_document_get_node)
+	X(yaml_event_delete)
 
 static struct {
 	YAML_FUNCTIONS(DL_MEMBER)
 } lib;
 
 struct reader {
-	yaml_document_t document;
+	yaml_parser_t parser;
+	yaml_event_t event; /* the one that is being read */
 	struct arena *arena;
 	struct err *err;
-	size_t n; /* values so far */
+	struct toml_value anchors; /* values by name; a later one counts */
+	size_t n;		   /* values so far */
 };
 
+/* Go to the next event, which ends the one before. */
+static int next(struct reader *r)
+{
+	const yaml_parser_t *p = &r->parser;
+
+	lib.yaml_event_delete(&r->event);
+	if (lib.yaml_parser_parse(&r->parser, &r->event))
+		return 0;
+	return err_at(r->err, ERR_SYNTAX, (unsigned)p->problem_mark.line + 1,
+		      (unsigned)p->problem_mark.column + 1, "%s",
+		      p->problem ? p->problem : "not YAML");
+}
+
+static int refuse(struct reader *r, const char *why)
+{
+	return err_at(r->err, ERR_SYNTAX,
+		      (unsigned)r->event.start_mark.line + 1,
+		      (unsigned)r->event.start_mark.column + 1, "%s", why);
+}
+
 /* The value of a plain scalar, by the core schema; a quoted one is a text. */
-static struct toml_value of_scalar(const struct reader *r,
-				   const yaml_node_t *node)
+static struct toml_value of_scalar(const struct reader *r)
 {
 	static const char *const words[] = {"true",  "True",  "TRUE",
 					    "false", "False", "FALSE"};
-	const struct str s = {(const char *)node->data.scalar.value,
-			      node->data.scalar.length};
+	const struct str s = {(const char *)r->event.data.scalar.value,
+			      r->event.data.scalar.length};
 	const bool is_plain =
-		node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+		r->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
 	const size_t word = str_index(s, words, ARRAY_LEN(words));
 	int64_t number;
 
@@ -58,130 +74,119 @@ static struct toml_value of_scalar(const struct reader *r,
 				   .string = arena_str(r->arena, s)};
 }
 
-static bool is_null(const yaml_node_t *node)
+static bool is_null(const struct reader *r)
 {
-	const struct str s = {(const char *)node->data.scalar.value,
-			      node->data.scalar.length};
+	const struct str s = {(const char *)r->event.data.scalar.value,
+			      r->event.data.scalar.length};
 
-	return node->type == YAML_SCALAR_NODE &&
-	       node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
+	return r->event.type == YAML_SCALAR_EVENT &&
+	       r->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
 	       (!s.n || str_is(s, "~") || str_is(s, "null"));
 }
 
-static int of_node(struct reader *r, int index, unsigned depth,
-		   struct toml_value *ret);
+static int of_event(struct reader *r, unsigned depth, struct toml_value *ret);
 
-static int of_sequence(struct reader *r, const yaml_node_t *node,
-		       unsigned depth, struct toml_value *ret)
+/* Read elements, or keys and values, up to the end of the collection. */
+static int of_collection(struct reader *r, bool is_table, unsigned depth,
+			 struct toml_value *ret)
 {
-	*ret = (struct toml_value){.type = TOML_ARRAY};
-	for (yaml_node_item_t *i = node->data.sequence.items.start;
-	     i < node->data.sequence.items.top; i++) {
-		if (is_null(lib.yaml_document_get_node(&r->document, *i)))
-			continue;
-		ret->array.item =
-			arena_grow(r->arena, ret->array.item, ret->array.n,
-				   sizeof(*ret->array.item));
-		if (of_node(r, *i, depth, &ret->array.item[ret->array.n++]) < 0)
+	*ret = (struct toml_value){.type = is_table ? TOML_TABLE : TOML_ARRAY};
+	while (true) {
+		struct toml_value value = {.type = TOML_STRING};
+		const char *key = NULL;
+
+		if (next(r) < 0)
 			return -1;
+		if (r->event.type == YAML_SEQUENCE_END_EVENT ||
+		    r->event.type == YAML_MAPPING_END_EVENT)
+			return 0;
+		if (is_table) {
+			const yaml_char_t *text = r->event.data.scalar.value;
+
+			if (r->event.type != YAML_SCALAR_EVENT ||
+			    memchr(text, 0, r->event.data.scalar.length))
+				return refuse(r, "a key is no text");
+			key = arena_strdup(r->arena, (const char *)text);
+			if (next(r) < 0)
+				return -1;
+		}
+		if (is_null(r))
+			continue;
+		if (of_event(r, depth + 1, &value) < 0)
+			return -1;
+		if (is_table)
+			(void)tree_add(ret, key, value, r->arena);
+		else
+			tree_append(ret, value, r->arena);
 	}
+}
+
+/* Count the values of a tree that an alias stands for. */
+static size_t count(const struct toml_value *v)
+{
+	size_t n = 1;
+
+	for (size_t i = 0; v->type == TOML_ARRAY && i < v->array.n; i++)
+		n += count(&v->array.item[i]);
+	for (size_t i = 0; v->type == TOML_TABLE && i < v->table.n; i++)
+		n += count(&v->table.member[i].value);
+	return n;
+}
+
+static int of_alias(struct reader *r, struct toml_value *ret)
+{
+	const char *name = (const char *)r->event.data.alias.anchor;
+	const struct toml_value *v = toml_get(&r->anchors, name);
+
+	if (!v)
+		return refuse(r, "an alias of nothing that is complete");
+	*ret = *v;
+	r->n += count(v);
 	return 0;
 }
 
-static int of_mapping(struct reader *r, const yaml_node_t *node, unsigned depth,
-		      struct toml_value *ret)
+/* Read the value that begins with the current event. */
+static int of_event(struct reader *r, unsigned depth, struct toml_value *ret)
 {
-	*ret = (struct toml_value){.type = TOML_TABLE};
-	for (yaml_node_pair_t *p = node->data.mapping.pairs.start;
-	     p < node->data.mapping.pairs.top; p++) {
-		const yaml_node_t *key =
-			lib.yaml_document_get_node(&r->document, p->key);
-		struct toml_value value;
-
-		if (is_null(lib.yaml_document_get_node(&r->document, p->value)))
-			continue;
-		if (key->type != YAML_SCALAR_NODE ||
-		    memchr(key->data.scalar.value, 0, key->data.scalar.length))
-			return err_at(r->err, ERR_SYNTAX,
-				      (unsigned)key->start_mark.line + 1,
-				      (unsigned)key->start_mark.column + 1,
-				      "a key is no text");
-		if (of_node(r, p->value, depth, &value) < 0)
-			return -1;
-		(void)tree_add(ret, (const char *)key->data.scalar.value, value,
-			       r->arena);
-	}
-	return 0;
-}
-
-static int of_node(struct reader *r, int index, unsigned depth,
-		   struct toml_value *ret)
-{
-	const yaml_node_t *node =
-		lib.yaml_document_get_node(&r->document, index);
+	const bool is_table = r->event.type == YAML_MAPPING_START_EVENT;
+	const yaml_char_t *anchor = NULL;
+	const char *name;
+	int result = 0;
 
 	if (depth > TREE_DEPTH_MAX || ++r->n > TREE_VALUES_MAX)
 		return err_set(r->err, ERR_LIMIT,
 			       "YAML with more than %d values, or deeper than "
 			       "%d",
 			       TREE_VALUES_MAX, TREE_DEPTH_MAX);
-	if (node->type == YAML_SEQUENCE_NODE)
-		return of_sequence(r, node, depth + 1, ret);
-	if (node->type == YAML_MAPPING_NODE)
-		return of_mapping(r, node, depth + 1, ret);
-	*ret = of_scalar(r, node);
-	return 0;
-}
-
-static int read_document(yaml_parser_t *parser, struct reader *r,
-			 struct toml_value *ret)
-{
-	const yaml_node_t *root;
-	int result = 0;
-
-	if (!lib.yaml_parser_load(parser, &r->document))
-		return err_at(r->err, ERR_SYNTAX,
-			      (unsigned)parser->problem_mark.line + 1,
-			      (unsigned)parser->problem_mark.column + 1, "%s",
-			      parser->problem ? parser->problem : "not YAML");
-	root = lib.yaml_document_get_root_node(&r->document);
-	*ret = (struct toml_value){.type = TOML_TABLE};
-	if (root)
-		result = of_node(r, 1, 0, ret);
-	lib.yaml_document_delete(&r->document);
+	if (r->event.type == YAML_ALIAS_EVENT)
+		return of_alias(r, ret);
+	if (is_table || r->event.type == YAML_SEQUENCE_START_EVENT) {
+		anchor = is_table ? r->event.data.mapping_start.anchor
+				  : r->event.data.sequence_start.anchor;
+		name = arena_strdup(r->arena, (const char *)anchor);
+		result = of_collection(r, is_table, depth, ret);
+	} else {
+		anchor = r->event.data.scalar.anchor;
+		name = arena_strdup(r->arena, (const char *)anchor);
+		*ret = of_scalar(r);
+	}
+	if (name && result == 0)
+		*tree_table(&r->anchors, name, r->arena) = *ret;
 	return result;
 }
 
-static void open_text(yaml_parser_t *parser, struct str text)
+/* The first document; an empty text is an empty table. */
+static int of_stream(struct reader *r, struct toml_value *ret)
 {
-	lib.yaml_parser_set_input_string(parser, (const unsigned char *)text.p,
-					 text.n);
-}
-
-/* Refuse what is nested deeply before the library takes its time over it. */
-static int check_depth(struct str text, struct err *err)
-{
-	yaml_parser_t parser;
-	yaml_event_t event;
-	unsigned depth = 0;
-	bool goes_on = lib.yaml_parser_initialize(&parser);
-
-	if (goes_on)
-		open_text(&parser, text);
-	while (goes_on && depth <= TREE_DEPTH_MAX &&
-	       lib.yaml_parser_parse(&parser, &event)) {
-		depth += event.type == YAML_SEQUENCE_START_EVENT ||
-			 event.type == YAML_MAPPING_START_EVENT;
-		depth -= event.type == YAML_SEQUENCE_END_EVENT ||
-			 event.type == YAML_MAPPING_END_EVENT;
-		goes_on = event.type != YAML_STREAM_END_EVENT;
-		lib.yaml_event_delete(&event);
-	}
-	lib.yaml_parser_delete(&parser);
-	return depth <= TREE_DEPTH_MAX
-		       ? 0
-		       : err_set(err, ERR_LIMIT, "YAML deeper than %d",
-				 TREE_DEPTH_MAX);
+	*ret = (struct toml_value){.type = TOML_TABLE};
+	do {
+		if (next(r) < 0)
+			return -1;
+		if (r->event.type == YAML_STREAM_END_EVENT)
+			return 0;
+	} while (r->event.type == YAML_STREAM_START_EVENT ||
+		 r->event.type == YAML_DOCUMENT_START_EVENT);
+	return of_event(r, 0, ret);
 }
 
 int tree_read_yaml(struct str text, struct arena *arena, struct toml_value *ret,
@@ -189,8 +194,8 @@ int tree_read_yaml(struct str text, struct arena *arena, struct toml_value *ret,
 {
 	static const char *const names[] = {YAML_FUNCTIONS(DL_NAME)};
 	static struct dl dl = DL(LIBRARY, names, lib);
-	struct reader r = {.arena = arena, .err = err};
-	yaml_parser_t parser;
+	struct reader r = {
+		.arena = arena, .err = err, .anchors = {.type = TOML_TABLE}};
 	int result;
 
 	if (!dl_load(&dl))
@@ -200,12 +205,12 @@ int tree_read_yaml(struct str text, struct arena *arena, struct toml_value *ret,
 	if (text.n > YAML_BYTES_MAX)
 		return err_set(err, ERR_LIMIT, "YAML of more than %d bytes",
 			       YAML_BYTES_MAX);
-	if (check_depth(text, err) < 0)
-		return -1;
-	if (!lib.yaml_parser_initialize(&parser))
+	if (!lib.yaml_parser_initialize(&r.parser))
 		return err_sys(err, ENOMEM, "YAML");
-	open_text(&parser, text);
-	result = read_document(&parser, &r, ret);
-	lib.yaml_parser_delete(&parser);
+	lib.yaml_parser_set_input_string(&r.parser,
+					 (const unsigned char *)text.p, text.n);
+	result = of_stream(&r, ret);
+	lib.yaml_event_delete(&r.event);
+	lib.yaml_parser_delete(&r.parser);
 	return result;
 }
