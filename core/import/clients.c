@@ -4,84 +4,106 @@
 
 #define IMPORT_CLIENT(name, title, ...) \
 	{name, title, (const char *const[]){__VA_ARGS__, NULL}},
+#define IMPORT_CONTAINER(...)
 const struct import_client import_clients[] = {
 #include "core/import/clients.def"
 	{0},
 };
+#undef IMPORT_CLIENT
+#undef IMPORT_CONTAINER
 
-const struct import_client *client_find(const char *name)
+/* Places of servers in a file, of any client. */
+#define IMPORT_CLIENT(...)
+#define IMPORT_CONTAINER(path, format) {path, format},
+static const struct {
+	const char *path;
+	int format; /* the only one; -1: any */
+} containers[] = {
+#include "core/import/clients.def"
+};
+
+/* ---- places of files ---- */
+
+static const char *from_home(const struct import_source *src, struct str path)
 {
-	const struct import_client *c = import_clients;
+	const bool is_home = str_starts(path, "~");
 
-	while (c->name && strcmp(c->name, name) != 0)
-		c++;
-	return c->name ? c : NULL;
-}
-
-/* ---- places ---- */
-
-static const char *from_home(const struct import_source *src, const char *path)
-{
-	if (strncmp(path, "~", 1) != 0)
-		return path;
-	return arena_printf(src->arena, "%s%s", src->home, path + 1);
+	return arena_printf(src->arena, "%s%.*s", is_home ? src->home : "",
+			    STR_ARG(str_skip(path, is_home)));
 }
 
 const char *client_place(const struct import_source *src, const char *place)
 {
 	struct str fallback, name, rest = str_of(place);
-	const char *value, *folder;
+	const char *value;
 
 	if (!str_starts(rest, "${"))
-		return from_home(src, place + (str_starts(rest, "./") ? 2 : 0));
+		return from_home(src,
+				 str_skip(rest, str_starts(rest, "./") * 2U));
 	rest = str_skip(rest, 2);
 	fallback = str_cut(&rest, '}');
 	name = str_cut(&fallback, ':');
 	value = src->variable(src->arg,
 			      arena_strndup(src->arena, name.p, name.n));
-	if (!value || !*value) {
-		if (!fallback.n)
-			return NULL;
-		folder = arena_strndup(src->arena, fallback.p + 1,
-				       fallback.n - 1);
-		value = from_home(src, folder);
-	}
+	if ((!value || !*value) && !fallback.n)
+		return NULL;
+	if (!value || !*value)
+		value = from_home(src, str_skip(fallback, 1));
 	return arena_printf(src->arena, "%s%.*s", value, STR_ARG(rest));
 }
 
 /* ---- servers of a file ---- */
 
 struct visiting {
+	struct import_source *src;
 	void (*visit)(void *arg, const char *name,
 		      const struct toml_value *table);
 	void *arg;
-	struct arena *arena;
 	size_t n;
 };
 
-static void visit_table(struct visiting *v, const struct toml_value *table)
+/* A table of servers by name, or a list of those that say their names. */
+static void visit_all(struct visiting *v, const struct toml_value *servers)
 {
-	for (size_t i = 0;
-	     table && table->type == TOML_TABLE && i < table->table.n; i++) {
-		v->visit(v->arg, table->table.member[i].key,
-			 &table->table.member[i].value);
+	const bool is_table = servers->type == TOML_TABLE;
+	const size_t n = is_table		       ? servers->table.n
+			 : servers->type == TOML_ARRAY ? servers->array.n
+						       : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct toml_value *s =
+			is_table ? &servers->table.member[i].value
+				 : &servers->array.item[i];
+		const struct toml_value *said = toml_get(s, "name");
+		const char *name = is_table ? servers->table.member[i].key
+				   : said   ? words_text(said, v->src->arena)
+					    : NULL;
+
+		if (!name)
+			continue;
+		v->visit(v->arg, name, s);
 		v->n++;
 	}
 }
 
-/* Rows of a registry: [{ "name": …, "command": … }] */
-static void visit_array(struct visiting *v, const struct toml_value *array)
+/* Follow a path, in which * stands for any key: the folder of a project. */
+static void follow(struct visiting *v, const struct toml_value *at,
+		   struct str path)
 {
-	for (size_t i = 0;
-	     array && array->type == TOML_ARRAY && i < array->array.n; i++) {
-		const struct toml_value *name =
-			toml_get(&array->array.item[i], "name");
-		const char *text = name ? words_text(name, v->arena) : NULL;
+	const struct str name = str_cut(&path, '.');
 
-		if (!text)
+	if (!name.n)
+		visit_all(v, at);
+	for (size_t i = 0; name.n && at->type == TOML_TABLE && i < at->table.n;
+	     i++) {
+		const struct toml_member *m = &at->table.member[i];
+		const bool is_any = str_is(name, "*");
+
+		if (!is_any && !str_is(name, m->key))
 			continue;
-		v->visit(v->arg, text, &array->array.item[i]);
-		v->n++;
+		if (is_any && *m->key == '/')
+			v->src->folder = m->key;
+		follow(v, &m->value, path);
 	}
 }
 
@@ -94,7 +116,7 @@ static bool is_bare(const struct toml_value *root)
 		if (!toml_get(v, "command") && !toml_get(v, "url"))
 			return false;
 	}
-	return root->type == TOML_TABLE;
+	return root->type == TOML_TABLE || root->type == TOML_ARRAY;
 }
 
 size_t client_servers(struct import_source *src, const struct toml_value *root,
@@ -103,39 +125,17 @@ size_t client_servers(struct import_source *src, const struct toml_value *root,
 				    const struct toml_value *table),
 		      void *arg)
 {
-	static const char *const names[] = {"mcpServers", "context_servers",
-					    "mcp_servers", "servers"};
-	const struct toml_value *mcp = toml_get(root, "mcp");
-	const struct toml_value *projects = toml_get(root, "projects");
-	struct visiting v = {visit, arg, src->arena, 0};
+	struct visiting v = {src, visit, arg, 0};
+	const struct toml_value *inputs =
+		toml_get(toml_get(root, "mcp"), "inputs");
 
 	src->in_seconds = format != TREE_JSON;
-	src->inputs = toml_get(toml_get(mcp, "servers") ? mcp : root, "inputs");
-	for (size_t i = 0; root->type == TOML_TABLE && i < root->table.n; i++) {
-		const struct toml_member *m = &root->table.member[i];
-		const bool is_servers =
-			str_index(str_of(m->key), names, ARRAY_LEN(names)) <
-				ARRAY_LEN(names) ||
-			(format == TREE_YAML &&
-			 strcmp(m->key, "extensions") == 0);
-
-		if (is_servers) {
-			visit_table(&v, &m->value);
-			visit_array(&v, &m->value);
-		}
-	}
-	visit_table(&v, toml_get(mcp, "servers"));
-	for (size_t i = 0;
-	     projects && projects->type == TOML_TABLE && i < projects->table.n;
-	     i++) {
-		const struct toml_member *m = &projects->table.member[i];
-
-		if (*m->key == '/')
-			src->folder = m->key;
-		visit_table(&v, toml_get(&m->value, "mcpServers"));
-	}
-	visit_array(&v, root);
+	src->inputs = inputs ? inputs : toml_get(root, "inputs");
+	for (size_t i = 0; i < ARRAY_LEN(containers); i++)
+		if (containers[i].format < 0 ||
+		    containers[i].format == (int)format)
+			follow(&v, root, str_of(containers[i].path));
 	if (!v.n && is_bare(root))
-		visit_table(&v, root);
+		visit_all(&v, root);
 	return v.n;
 }

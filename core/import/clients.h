@@ -16,8 +16,6 @@ struct import_client {
 
 extern const struct import_client import_clients[];
 
-/* Find a client; NULL: there is none. */
-const struct import_client *client_find(const char *name) MUST_USE;
 /*
  * A place as a path, relative where it begins in the current folder.
  *

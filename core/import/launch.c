@@ -4,29 +4,39 @@
 
 #include "core/base/buf.h"
 
-static const char *last_part(const char *path)
+void pairs_set(struct pairs *p, struct arena *arena, const char *name,
+	       const char *value, bool replaces)
 {
-	const char *slash = strrchr(path, '/'), *back = strrchr(path, '\\');
+	size_t i = 0;
 
-	if (back && (!slash || back > slash))
-		return back + 1;
-	return slash ? slash + 1 : path;
+	while (i < p->n && strcmp(p->item[i].name, name) != 0)
+		i++;
+	if (i == p->n)
+		p->item = arena_grow(arena, p->item, p->n++, sizeof(*p->item));
+	else if (!replaces)
+		return;
+	p->item[i] = (struct pair){name, value};
+}
+
+/* Name of the program, without its folder here or on Windows. */
+static const char *last_part(const struct launch *l)
+{
+	const char *name = l->program ? l->program : "";
+
+	for (const char *p = name; *p; p++)
+		if (*p == '/' || *p == '\\')
+			name = p + 1;
+	return name;
 }
 
 static bool is_program(const struct launch *l, const char *words)
 {
-	return l->program && str_has_word(words, str_of(last_part(l->program)));
-}
-
-static void drop_args(struct launch *l, size_t n)
-{
-	l->args.item += n;
-	l->args.n -= n;
+	return str_has_word(words, str_of(last_part(l)));
 }
 
 void launch_unwrap(struct launch *l, struct arena *arena, struct strlist *notes)
 {
-	struct str name = str_of(l->program ? last_part(l->program) : "");
+	struct str name = str_of(last_part(l));
 	size_t n = 0;
 
 	if (strcasecmp(name.p, "cmd") == 0 ||
@@ -36,7 +46,8 @@ void launch_unwrap(struct launch *l, struct arena *arena, struct strlist *notes)
 			n++;
 	if (n && n < l->args.n) {
 		l->program = l->args.item[n];
-		drop_args(l, n + 1);
+		l->args.item += n + 1;
+		l->args.n -= n + 1;
 		list_add(notes, arena, "`cmd /c` of Windows is left out");
 		name = str_of(l->program);
 	}
@@ -57,68 +68,64 @@ bool launch_is_container(const struct launch *l)
 
 bool launch_is_url(const char *text)
 {
-	const struct str s = str_of(text);
+	static const char *const begins[] = {"http://", "https://", "ws://",
+					     "wss://", "${"};
+	bool is_url = false;
 
-	return str_starts(s, "http://") || str_starts(s, "https://") ||
-	       str_starts(s, "ws://") || str_starts(s, "wss://") ||
-	       str_starts(s, "${");
+	for (size_t i = 0; i < ARRAY_LEN(begins); i++)
+		is_url |= str_starts(str_of(text), begins[i]);
+	return is_url;
 }
 
-static bool is_bridge(const char *word)
-{
-	const char *at = strncmp(word, "mcp-remote", 10) == 0 ? word + 10 : "x";
-
-	return !*at || *at == '@';
-}
-
-/* "--header", "Name: value" */
-static void take_header(struct launch *l, const char *text, struct arena *arena)
+/* "Name: value", in which variables of the program have their values. */
+static void add_header(const char *text, const struct pairs *env,
+		       struct arena *arena, struct pairs *headers)
 {
 	struct str value = str_of(text);
 	const struct str name = str_trim(str_cut(&value, ':'));
+	const char *filled;
 
 	value = str_trim(value);
-	list_add(&l->headers, arena, arena_strndup(arena, name.p, name.n));
-	list_add(&l->headers, arena, arena_strndup(arena, value.p, value.n));
+	filled = arena_strndup(arena, value.p, value.n);
+	for (size_t i = 0; i < env->n; i++) {
+		const char *form =
+			arena_printf(arena, "${%s}", env->item[i].name);
+		const char *at = strstr(filled, form);
+
+		if (at)
+			filled = arena_printf(
+				arena, "%.*s%s%s", (int)(at - filled), filled,
+				env->item[i].value, at + strlen(form));
+	}
+	pairs_set(headers, arena, arena_strndup(arena, name.p, name.n), filled,
+		  true);
 }
 
-const char *launch_bridge(struct launch *l, struct arena *arena)
+const char *launch_bridge(const struct launch *l, const struct pairs *env,
+			  struct arena *arena, struct pairs *headers,
+			  struct strlist *left)
 {
+	const struct strlist *args = &l->args;
 	const char *url = NULL;
 	size_t i = 0;
 
 	if (is_program(l, "npx bunx pnpx pnpm npm yarn bun"))
-		while (i < l->args.n && !is_bridge(l->args.item[i]))
+		while (i < args->n &&
+		       !str_is(str_of(args->item[i]), "mcp-remote") &&
+		       !str_starts(str_of(args->item[i]), "mcp-remote@"))
 			i++;
-	else if (!is_program(l, "mcp-remote"))
-		return NULL;
 	else
-		i = SIZE_MAX;
-	if (i == l->args.n)
+		i = is_program(l, "mcp-remote") ? SIZE_MAX : args->n;
+	if (i == args->n)
 		return NULL;
-	while (++i < l->args.n) {
-		if (!url && launch_is_url(l->args.item[i]))
-			url = l->args.item[i];
-		else if (strcmp(l->args.item[i], "--header") == 0 &&
-			 i + 1 < l->args.n)
-			take_header(l, l->args.item[++i], arena);
+	while (++i < args->n) {
+		if (!url && launch_is_url(args->item[i]))
+			url = args->item[i];
+		else if (strcmp(args->item[i], "--header") == 0 &&
+			 i + 1 < args->n)
+			add_header(args->item[++i], env, arena, headers);
 		else
-			list_add(&l->left, arena, l->args.item[i]);
+			list_add(left, arena, args->item[i]);
 	}
 	return url;
-}
-
-const char *launch_fill(const char *text, const struct strlist *names,
-			const struct strlist *values, struct arena *arena)
-{
-	for (size_t i = 0; i < names->n; i++) {
-		const char *form = arena_printf(arena, "${%s}", names->item[i]);
-		const char *at = strstr(text, form);
-
-		if (at)
-			text = arena_printf(arena, "%.*s%s%s", (int)(at - text),
-					    text, values->item[i],
-					    at + strlen(form));
-	}
-	return text;
 }

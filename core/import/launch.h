@@ -10,23 +10,37 @@
 #include "core/base/arena.h"
 #include "core/base/attr.h"
 
+/* Names and values, in order, each name once. */
+struct pairs {
+	struct pair {
+		const char *name, *value;
+	} * item;
+	size_t n;
+};
+
+/* replaces  false: a value that is there stays */
+void pairs_set(struct pairs *p, struct arena *arena, const char *name,
+	       const char *value, bool replaces);
+
 struct launch {
 	const char *program; /* NULL without */
 	struct strlist args;
-	struct strlist headers; /* names and values by turns; of a bridge */
-	struct strlist left;	/* its words without a counterpart */
 };
 
 /* Replace `cmd /c PROGRAM` and PROGRAM.cmd by the program, and note it. */
 void launch_unwrap(struct launch *l, struct arena *arena,
 		   struct strlist *notes);
-/* URL of an mcp-remote; its headers are in the launch. NULL: it is none. */
-const char *launch_bridge(struct launch *l, struct arena *arena) MUST_USE;
+/*
+ * URL of an mcp-remote; NULL: it is none.
+ *
+ * env      variables of the program, for its headers
+ * headers  those of the arguments are added
+ * left     words without a counterpart are added
+ */
+const char *launch_bridge(const struct launch *l, const struct pairs *env,
+			  struct arena *arena, struct pairs *headers,
+			  struct strlist *left) MUST_USE;
 bool launch_is_container(const struct launch *l) MUST_USE;
 bool launch_is_url(const char *text) MUST_USE;
-/* Put values of these variables into ${NAME} of a text. */
-const char *launch_fill(const char *text, const struct strlist *names,
-			const struct strlist *values, struct arena *arena)
-	MUST_USE;
 
 #endif

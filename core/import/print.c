@@ -9,8 +9,8 @@ static void add_key(struct buf *out, const char *key)
 	bool is_bare = *key;
 
 	for (const char *p = key; *p; p++)
-		is_bare &= isascii(*p) && (isalnum((unsigned char)*p) ||
-					   *p == '_' || *p == '-');
+		is_bare &= isascii(*p) &&
+			   (isalnum((unsigned char)*p) || strchr("_-", *p));
 	if (is_bare)
 		buf_adds(out, key);
 	else
@@ -25,72 +25,80 @@ static void add_comment(struct buf *out, const char *before, const char *text)
 	buf_addc(out, '\n');
 }
 
-static void add_reference(struct buf *out, const char *kind, const char *text)
+/* Append a text, false, a list of texts, or a reference. */
+static void add_value(struct buf *out, const struct toml_value *v)
 {
-	buf_addf(out, "{ %s = ", kind);
-	edit_add_string(out, text);
-	buf_adds(out, " }");
-}
+	if (v->type == TOML_STRING) {
+		edit_add_string(out, v->string.p);
+	} else if (v->type == TOML_BOOLEAN) {
+		buf_adds(out, v->boolean ? "true" : "false");
+	} else if (v->type == TOML_ARRAY) {
+		for (size_t i = 0; i < v->array.n; i++) {
+			buf_adds(out, i ? ", " : "[");
+			add_value(out, &v->array.item[i]);
+		}
+		buf_addc(out, ']');
+	} else {
+		const struct toml_member *m = &v->table.member[v->table.n - 1];
 
-static void add_value(struct buf *out, const struct import_row *row,
-		      bool in_clear)
-{
-	const struct edit_row list = {.values = row->list};
-
-	switch (row->kind) {
-	case IMPORT_LIST:
-		edit_add_value(out, &list);
-		break;
-	case IMPORT_VARIABLE:
-		add_reference(out, "env", row->text);
-		break;
-	case IMPORT_FILE:
-		add_reference(out, "file", row->text);
-		break;
-	case IMPORT_SECRET:
-		add_reference(out, in_clear ? "secret" : "file",
-			      in_clear ? row->text : row->file);
-		break;
-	default:
-		edit_add_string(out, row->text);
+		buf_addf(out, "{ %s = ", m->key);
+		add_value(out, &m->value);
+		buf_adds(out, " }");
 	}
 }
 
-static void add_row(struct buf *out, const struct import_row *row,
-		    bool in_clear)
+static bool is_section(const struct toml_member *m)
 {
-	if (row->kind == IMPORT_ASIDE && !in_clear) {
-		if (!*row->key)
-			return;
-		buf_addf(out, "# set the variable %s to the content of ",
-			 row->key);
-		log_visible(out, str_of(row->file), false);
+	return str_has_word("env headers auth sandbox", str_of(m->key));
+}
+
+static void add_members(struct buf *out, const char *before,
+			const struct toml_value *table)
+{
+	for (size_t i = 0; i < table->table.n; i++) {
+		const struct toml_member *m = &table->table.member[i];
+
+		if (!*m->key || (!*before && is_section(m)))
+			continue;
+		buf_adds(out, before);
+		add_key(out, m->key);
+		buf_adds(out, " = ");
+		add_value(out, &m->value);
 		buf_addc(out, '\n');
-		return;
 	}
-	if (*row->table)
-		buf_addf(out, "%s.", row->table);
-	add_key(out, row->key);
-	buf_adds(out, " = ");
-	add_value(out, row, in_clear);
-	buf_addc(out, '\n');
 }
 
 void server_print(const struct import_server *s, const char *name,
 		  struct buf *out)
 {
-	if (name) {
-		add_comment(out, "from ", s->from);
-		if (s->about)
-			add_comment(out, "", s->about);
-		buf_adds(out, "[servers.");
-		add_key(out, name);
-		buf_adds(out, "]\n");
+	const struct toml_value *aside = toml_get(&s->table, "");
+
+	add_comment(out, "from ", s->from);
+	if (s->about)
+		add_comment(out, "", s->about);
+	buf_adds(out, "[servers.");
+	add_key(out, name);
+	buf_adds(out, "]\n");
+	add_members(out, "", &s->table);
+	for (size_t i = 0; i < s->table.table.n; i++) {
+		const struct toml_member *m = &s->table.table.member[i];
+		char before[16];
+
+		snprintf(before, sizeof(before), "%.10s.", m->key);
+		if (is_section(m))
+			add_members(out, before, &m->value);
 	}
-	for (unsigned in_table = 0; in_table < 2; in_table++)
-		for (size_t i = 0; i < s->n; i++)
-			if (!*s->row[i].table == !in_table)
-				add_row(out, &s->row[i], !name);
-	for (size_t i = 0; name && i < s->lost.n; i++)
+	for (size_t i = 0; aside && i < aside->table.n; i++) {
+		const struct toml_member *m = &aside->table.member[i];
+		const struct toml_value *file = toml_get(&m->value, "file");
+
+		if (!*m->key || !file)
+			continue;
+		buf_addf(out, "# set the variable %s to the content of ",
+			 m->key);
+		log_visible(out, file->string, false);
+		buf_addc(out, '\n');
+	}
+	for (size_t i = 0; i < s->lost.n; i++)
 		add_comment(out, "not carried: ", s->lost.item[i]);
 }

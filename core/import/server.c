@@ -1,175 +1,229 @@
 #include "core/import/server.h"
 
 #include <ctype.h>
+#include <stdarg.h>
 #include <strings.h>
 
 #include "core/base/log.h"
 #include "core/base/text.h"
+#include "core/config/edit.h"
 #include "core/import/launch.h"
 #include "core/import/tree.h"
 #include "core/import/words.h"
 #include "core/secret/literal.h"
 #include "core/secret/secret.h"
 
-void server_add(struct import_server *s, struct arena *arena,
-		struct import_row row)
-{
-	s->row = arena_grow(arena, s->row, s->n, sizeof(*s->row));
-	s->row[s->n++] = row;
-}
-
-const struct import_row *server_row(const struct import_server *s,
-				    const char *table, const char *key)
-{
-	for (size_t i = 0; i < s->n; i++)
-		if (strcmp(s->row[i].table, table) == 0 &&
-		    strcmp(s->row[i].key, key) == 0)
-			return &s->row[i];
-	return NULL;
-}
-
-/* ---- a definition while it is read ---- */
-
-/* Variables and headers as they are written, in order. */
-struct pairs {
-	struct strlist name, value;
-};
+/* Parts of a definition that are one text each, whatever clients call them. */
+enum part { PROGRAM, CWD, URL, TYPE, ABOUT, TEXTS };
 
 struct taking {
 	const struct import_source *src;
 	struct arena *arena;
 	struct import_server *s;
-	struct launch launch; /* as written, then translated */
-	const char *cwd, *url, *type, *timeout;
+	const char *text[TEXTS]; /* as written */
+	const char *timeout;
+	bool is_off;
+	struct strlist args;
 	struct pairs env, headers;
 };
 
-static void lose(struct taking *t, const char *what, const char *why)
+static PRINTF(3, 4) void say(struct taking *t, struct strlist *to,
+			     const char *fmt, ...)
 {
-	list_add(&t->s->lost, t->arena,
-		 arena_printf(t->arena, "%s %s", what, why));
+	va_list ap;
+
+	va_start(ap, fmt);
+	list_add_new(to, t->arena, arena_vprintf(t->arena, fmt, ap));
+	va_end(ap);
 }
 
-static void note(struct taking *t, const char *what, const char *why)
+#define LOSE(t, ...) say(t, &(t)->s->lost, __VA_ARGS__)
+#define NOTE(t, ...) say(t, &(t)->s->notes, __VA_ARGS__)
+
+/* ---- keys of the configuration ---- */
+
+static struct toml_value of_text(const char *text)
 {
-	list_add_new(&t->s->notes, t->arena,
-		     arena_printf(t->arena, "%s %s", what, why));
+	return (struct toml_value){.type = TOML_STRING, .string = str_of(text)};
 }
 
-static void add(struct taking *t, const char *table, const char *key,
-		enum import_kind kind, const char *text)
+/* { env = "NAME" } and its like */
+static struct toml_value of_reference(struct taking *t, const char *kind,
+				      const char *text)
 {
-	server_add(t->s, t->arena,
-		   (struct import_row){.table = table,
-				       .key = key,
-				       .kind = kind,
-				       .text = text});
+	struct toml_value v = {.type = TOML_TABLE};
+
+	(void)tree_add(&v, kind, of_text(text), t->arena);
+	return v;
 }
 
-/* A later one of a name replaces the earlier one. */
-static void set_pair(struct taking *t, struct pairs *p, const char *name,
-		     const char *value)
+/* table  "env", "headers", …; NULL: none */
+static void put(struct taking *t, const char *table, const char *key,
+		struct toml_value value)
 {
-	for (size_t i = 0; i < p->name.n; i++)
-		if (strcmp(p->name.item[i], name) == 0) {
-			p->value.item[i] = value;
-			return;
-		}
-	list_add(&p->name, t->arena, name);
-	list_add(&p->value, t->arena, value);
+	struct toml_value *to = &t->s->table;
+
+	if (table)
+		to = tree_table(to, table, t->arena);
+	(void)tree_add(to, key, value, t->arena);
 }
 
-static void take_pairs(struct taking *t, struct pairs *p, const char *key,
-		       const struct toml_value *v)
+static void put_list(struct taking *t, const char *table, const char *key,
+		     const struct strlist *texts)
 {
-	for (size_t i = 0; v->type == TOML_TABLE && i < v->table.n; i++) {
-		const struct toml_member *m = &v->table.member[i];
-		const char *text = words_text(&m->value, t->arena);
+	struct toml_value v = {.type = TOML_ARRAY};
 
-		if (text)
-			set_pair(t, p, m->key, text);
-		else
-			lose(t, arena_printf(t->arena, "%s.%s", key, m->key),
-			     "is no text");
-	}
-	if (v->type != TOML_TABLE)
-		lose(t, key, "is no table");
+	for (size_t i = 0; i < texts->n; i++)
+		tree_append(&v, of_text(texts->item[i]), t->arena);
+	put(t, table, key, v);
 }
 
-/* ---- keys, by their many names ---- */
+/* Say why a text has no value now, or that it keeps the one of now. */
+static bool has_value(struct taking *t, const struct word *w, const char *what)
+{
+	if (w->why)
+		LOSE(t, "%s %s", what, w->why);
+	else if (!w->now)
+		LOSE(t,
+		     "%s needs the variable %s, which is not set; set it and "
+		     "import again",
+		     what, w->missing);
+	else if (w->has_any)
+		NOTE(t, "%s has the value that its variables have now", what);
+	return !w->why && w->now;
+}
 
-static void take_text(struct taking *t, const char **field, const char *key,
+/* ---- keys of clients ---- */
+
+/* Row of a key: its names, and how a value of it is taken. */
+struct key {
+	const char *names;
+	void (*take)(struct taking *t, const struct key *k, const char *name,
+		     const struct toml_value *v);
+	enum part part;	    /* of take_text() and take_program() */
+	const char *target; /* name of a header, or key of `auth`; NULL: that
+			       of the member, or a table of such keys */
+	const char *before, *after; /* text around each value */
+};
+
+static void take_all(struct taking *t, const struct toml_value *table,
+		     bool is_nested);
+
+static const char *around(struct taking *t, const struct key *k,
+			  const char *text)
+{
+	return arena_printf(t->arena, "%s%s%s", k->before, text, k->after);
+}
+
+static void take_text(struct taking *t, const struct key *k, const char *name,
 		      const struct toml_value *v)
 {
-	const char *text = words_text(v, t->arena);
+	const char *text = words_text(v, t->arena), **field = &t->text[k->part];
 
 	if (text && !*field)
 		*field = text;
 	else
-		lose(t, key,
-		     *field ? "says a second time what another key says"
-			    : "is no text");
+		LOSE(t, "%s %s", name,
+		     text ? "says a second time what another key says"
+			  : "is no text");
 }
 
-static void take_args(struct taking *t, const char *key,
+static void take_args(struct taking *t, const struct key *k, const char *name,
 		      const struct toml_value *v)
 {
 	const struct strlist all = words_list(v, t->arena);
 
+	(void)k;
 	if (v->type != TOML_ARRAY || all.n != v->array.n)
-		lose(t, key, "is not a list of texts alone");
+		LOSE(t, "%s is not a list of texts alone", name);
 	for (size_t i = 0; i < all.n; i++)
-		list_add(&t->launch.args, t->arena, all.item[i]);
+		list_add(&t->args, t->arena, all.item[i]);
+}
+
+/* args_json of a database: a list in a text. */
+static void take_args_json(struct taking *t, const struct key *k,
+			   const char *name, const struct toml_value *v)
+{
+	struct toml_value list;
+
+	if (v->type == TOML_STRING &&
+	    tree_read(v->string, TREE_JSON, t->arena, &list, ERR_IGNORED) == 0)
+		take_args(t, k, name, &list);
+	else
+		LOSE(t, "%s is not JSON", name);
 }
 
 /* The program, or program and arguments in one, or { path, args, env }. */
-static void take_command(struct taking *t, const char *key,
-			 const struct toml_value *v)
+static void take_program(struct taking *t, const struct key *k,
+			 const char *name, const struct toml_value *v)
 {
 	struct strlist words = words_list(v, t->arena);
 
 	if (v->type == TOML_TABLE) {
-		const struct toml_value *path = toml_get(v, "path");
-		const struct toml_value *args = toml_get(v, "args");
-		const struct toml_value *env = toml_get(v, "env");
-
-		if (path)
-			take_text(t, &t->launch.program, key, path);
-		if (args)
-			take_args(t, key, args);
-		if (env)
-			take_pairs(t, &t->env, "env", env);
+		take_all(t, v, true);
 		return;
 	}
 	if (!words.n) {
-		lose(t, key, "is no text");
+		LOSE(t, "%s is no text", name);
 		return;
 	}
-	if (v->type == TOML_STRING && !strchr(words.item[0], '/') &&
-	    !strchr(words.item[0], '\\'))
+	if (v->type == TOML_STRING && !strpbrk(words.item[0], "/\\"))
 		(void)!secret_split_words(str_of(words.item[0]), t->arena,
 					  &words, ERR_IGNORED);
-	t->launch.program = words.item[0];
+	t->text[k->part] = words.item[0];
 	for (size_t i = 1; i < words.n; i++)
-		list_add(&t->launch.args, t->arena, words.item[i]);
+		list_add(&t->args, t->arena, words.item[i]);
 }
 
-/* args_json of a database: a list in a text. */
-static void take_args_json(struct taking *t, const char *key,
-			   const struct toml_value *v)
+/* Texts by names: of a table, of a list of names, or of one header. */
+static void take_pairs(struct taking *t, const struct key *k, const char *name,
+		       const struct toml_value *v, struct pairs *to)
 {
-	struct toml_value list;
+	const bool is_table = v->type == TOML_TABLE,
+		   is_list = v->type == TOML_ARRAY && *k->before;
+	const size_t n = is_table ? v->table.n : is_list ? v->array.n : 1;
 
-	if (v->type != TOML_STRING ||
-	    tree_read(v->string, TREE_JSON, t->arena, &list, ERR_IGNORED) < 0)
-		lose(t, key, "is not JSON");
-	else
-		take_args(t, key, &list);
+	for (size_t i = 0; i < n; i++) {
+		const struct toml_value *item =
+			is_table  ? &v->table.member[i].value
+			: is_list ? &v->array.item[i]
+				  : v;
+		const struct toml_value *of = toml_get(item, "name");
+		const char *text = words_text(of ? of : item, t->arena);
+		const char *to_name = k->target	 ? k->target
+				      : is_table ? v->table.member[i].key
+						 : text;
+
+		if (!text || (!is_table && !is_list && !k->target)) {
+			LOSE(t, "%s%s%s is no text", name, is_table ? "." : "",
+			     is_table ? to_name : "");
+			continue;
+		}
+		pairs_set(to, t->arena, to_name, around(t, k, text), true);
+		if (is_list)
+			NOTE(t,
+			     "%s is taken from the variable of that name; the "
+			     "client may have kept it elsewhere",
+			     text);
+	}
 }
 
-/* The path of a relative one. */
+static void take_env(struct taking *t, const struct key *k, const char *name,
+		     const struct toml_value *v)
+{
+	take_pairs(t, k, name, v, &t->env);
+}
+
+static void take_headers(struct taking *t, const struct key *k,
+			 const char *name, const struct toml_value *v)
+{
+	take_pairs(t, k, name, v, &t->headers);
+}
+
 static const char *in_folder(struct taking *t, const char *path)
 {
+	if (strchr("/$", *path))
+		return path;
 	if (strncmp(path, "./", 2) == 0)
 		path += 2;
 	return strcmp(path, ".") == 0
@@ -178,226 +232,146 @@ static const char *in_folder(struct taking *t, const char *path)
 }
 
 /* Lines NAME=VALUE of a file; those of `env` count more. */
-static void take_env_file(struct taking *t, const char *key,
-			  const struct toml_value *v)
+static void take_env_file(struct taking *t, const struct key *k,
+			  const char *name, const struct toml_value *v)
 {
-	const char *raw = words_text(v, t->arena), *why = NULL;
-	const char *path = raw ? words_translate(t->src, raw, &why) : NULL;
-	const struct pairs own = t->env;
+	const char *raw = words_text(v, t->arena);
+	const struct word w = words_read(t->src, raw ? raw : "");
 	struct str text = {NULL, 0};
+	struct pairs file = {NULL, 0};
 
-	if (path && !why)
-		text = t->src->read(t->src->arg,
-				    *path == '/' ? path : in_folder(t, path));
-	if (!text.p) {
-		lose(t, key, "cannot be read");
-		return;
-	}
-	t->env = (struct pairs){{NULL, 0}, {NULL, 0}};
+	(void)k;
+	if (!w.why && *w.text)
+		text = t->src->read(t->src->arg, in_folder(t, w.text));
+	if (!text.p)
+		LOSE(t, "%s cannot be read", name);
 	while (text.n) {
 		struct str line = str_trim(str_cut(&text, '\n')), value = line;
-		struct str name = str_trim(str_cut(&value, '='));
+		struct str n = str_trim(str_cut(&value, '='));
 
 		value = str_trim(value);
 		if (!line.n || *line.p == '#' || !value.p)
 			continue;
-		if (str_starts(name, "export "))
-			name = str_trim(str_skip(name, 7));
+		if (str_starts(n, "export "))
+			n = str_trim(str_skip(n, 7));
 		if (value.n > 1 && strchr("\"'", *value.p) &&
 		    value.p[value.n - 1] == *value.p)
 			value = (struct str){value.p + 1, value.n - 2};
-		set_pair(t, &t->env, arena_strndup(t->arena, name.p, name.n),
-			 arena_strndup(t->arena, value.p, value.n));
+		pairs_set(&file, t->arena, arena_strndup(t->arena, n.p, n.n),
+			  arena_strndup(t->arena, value.p, value.n), true);
 	}
-	for (size_t i = 0; i < own.name.n; i++)
-		set_pair(t, &t->env, own.name.item[i], own.value.item[i]);
+	for (size_t i = 0; i < file.n; i++)
+		pairs_set(&t->env, t->arena, file.item[i].name,
+			  file.item[i].value, false);
 }
 
-/* Names of variables that the client fetches: "NAME", { name = "NAME" }. */
-static void take_env_names(struct taking *t, const char *key,
-			   const struct toml_value *v)
+static void take_timeout(struct taking *t, const struct key *k,
+			 const char *name, const struct toml_value *v)
 {
-	for (size_t i = 0; v->type == TOML_ARRAY && i < v->array.n; i++) {
-		const struct toml_value *item = &v->array.item[i];
-		const struct toml_value *of = toml_get(item, "name");
-		const char *name = words_text(of ? of : item, t->arena);
+	const double unit = *k->after || t->src->in_seconds ? 1000 : 1;
+	const double ms = unit * (v->type == TOML_INTEGER ? (double)v->integer
+				  : v->type == TOML_FLOAT ? v->real
+							  : 0);
 
-		if (!name) {
-			lose(t, key, "names no variable");
-			continue;
-		}
-		set_pair(t, &t->env, name,
-			 arena_printf(t->arena, "${%s}", name));
-		note(t, name,
-		     "is taken from the variable of that name; the "
-		     "client may have kept it elsewhere");
-	}
-}
-
-static void take_header_names(struct taking *t, const char *key,
-			      const struct toml_value *v)
-{
-	for (size_t i = 0; v->type == TOML_TABLE && i < v->table.n; i++) {
-		const struct toml_member *m = &v->table.member[i];
-		const char *name = words_text(&m->value, t->arena);
-
-		if (name)
-			set_pair(t, &t->headers, m->key,
-				 arena_printf(t->arena, "${%s}", name));
-		else
-			lose(t, key, "names no variable");
-	}
-}
-
-static void take_bearer(struct taking *t, const char *key,
-			const struct toml_value *v)
-{
-	const char *text = words_text(v, t->arena);
-	const bool is_name = str_ends(str_of(key), "_env_var") ||
-			     str_ends(str_of(key), "Env");
-
-	if (text)
-		set_pair(t, &t->headers, "Authorization",
-			 arena_printf(t->arena,
-				      is_name ? "Bearer ${%s}" : "Bearer %s",
-				      text));
+	if (ms >= 1 && ms <= 86400000)
+		t->timeout =
+			unit > 1 ? arena_printf(t->arena, "%.0fs", ms / unit)
+				 : arena_printf(t->arena, "%.0fms", ms);
 	else
-		lose(t, key, "is no text");
+		LOSE(t, "%s is no time of up to a day", name);
 }
 
-static void take_timeout(struct taking *t, const char *key,
-			 const struct toml_value *v)
-{
-	const bool in_seconds =
-		t->src->in_seconds || str_ends(str_of(key), "_sec");
-	double ms = v->type == TOML_INTEGER ? (double)v->integer
-		    : v->type == TOML_FLOAT ? v->real
-					    : 0;
-
-	ms *= in_seconds ? 1000 : 1;
-	if (ms < 1 || ms > 86400000) {
-		lose(t, key, "is no time of up to a day");
-		return;
-	}
-	t->timeout = in_seconds ? arena_printf(t->arena, "%.0fs", ms / 1000)
-				: arena_printf(t->arena, "%.0fms", ms);
-}
-
-static void take_switch(struct taking *t, const char *key,
+static void take_switch(struct taking *t, const struct key *k, const char *name,
 			const struct toml_value *v)
 {
-	const bool is_off = strcmp(key, "disabled") == 0;
-
+	(void)k;
 	if (v->type != TOML_BOOLEAN)
-		lose(t, key, "is neither true nor false");
-	else if (v->boolean == is_off)
-		note(t, "the server",
-		     "is switched off in the client; here a "
-		     "server starts only when a step or "
-		     "command names it");
+		LOSE(t, "%s is neither true nor false", name);
+	else
+		t->is_off = v->boolean == (strcmp(name, "disabled") == 0);
 }
 
-/* A login: { clientId, … } or single keys. */
-static void take_login(struct taking *t, const char *key,
+static void take_login(struct taking *t, const struct key *k, const char *name,
 		       const struct toml_value *v)
 {
-	static const struct {
-		const char *names, *key;
-		enum import_kind kind;
-	} rows[] = {
-		{"clientId client_id CLIENT_ID oauthClientId", "client_id",
-		 IMPORT_TEXT},
-		{"clientSecret client_secret CLIENT_SECRET oauthClientSecret",
-		 "client_secret", IMPORT_SECRET},
-		{"oauthClientSecretEnv", "client_secret", IMPORT_VARIABLE},
-		{"scopes scope oauthScope", "scope", IMPORT_TEXT},
-		{"redirectUri redirect_uri oauthRedirectUrl", "redirect_uri",
-		 IMPORT_TEXT},
-	};
 	const struct strlist words = words_list(v, t->arena);
-	const char *text = list_join(&words, " ", t->arena), *name, *why;
+	const char *text = list_join(&words, " ", t->arena);
+	const struct word w = words_read(t->src, around(t, k, text));
+	const bool is_secret =
+		k->target && strcmp(k->target, "client_secret") == 0;
 
-	for (size_t i = 0; v->type == TOML_TABLE && i < v->table.n; i++)
-		take_login(t, v->table.member[i].key,
-			   &v->table.member[i].value);
-	if (v->type == TOML_TABLE || v->type == TOML_BOOLEAN ||
-	    str_is(str_of(text), "oauth"))
-		return;
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		if (!str_has_word(rows[i].names, str_of(key)))
-			continue;
-		text = words_translate(t->src, text, &why);
-		name = words_variable(text, t->arena);
-		if (why || (name && rows[i].kind == IMPORT_TEXT))
-			lose(t, key, "has a variable");
-		else
-			add(t, "auth", rows[i].key,
-			    name ? IMPORT_VARIABLE : rows[i].kind,
-			    name ? name : text);
-		return;
-	}
-	lose(t, key, "of the login has no counterpart");
+	if (v->type == TOML_TABLE)
+		take_all(t, v, true);
+	else if (!k->target && strcmp(text, "oauth") != 0)
+		LOSE(t, "%s of the login has no counterpart", name);
+	else if (k->target && (w.why || (w.variable && !is_secret)))
+		LOSE(t, "%s has a variable", name);
+	else if (k->target)
+		put(t, "auth", k->target,
+		    is_secret ? of_reference(t, w.variable ? "env" : "secret",
+					     w.variable ? w.variable : w.text)
+			      : of_text(w.text));
 }
 
-static void take_program(struct taking *t, const char *key,
-			 const struct toml_value *v)
-{
-	if (strcmp(key, "cwd") == 0)
-		take_text(t, &t->cwd, key, v);
-	else if (str_has_word("type transport transportType", str_of(key)))
-		take_text(t, &t->type, key, v);
-	else if (str_has_word("description note", str_of(key)))
-		take_text(t, &t->s->about, key, v);
-	else
-		take_text(t, &t->url, key, v);
-}
-
-static void take_env(struct taking *t, const char *key,
-		     const struct toml_value *v)
-{
-	take_pairs(t, strncmp(key, "env", 3) == 0 ? &t->env : &t->headers, key,
-		   v);
-}
-
-/* Are these words of a client that say no more than its file does? */
-static void take_nothing(struct taking *t, const char *key,
-			 const struct toml_value *v)
+/* A word that says no more than the name or place of the server. */
+static void take_nothing(struct taking *t, const struct key *k,
+			 const char *name, const struct toml_value *v)
 {
 	const char *text = words_text(v, t->arena);
 
+	(void)k;
 	if (!text ||
-	    (strcmp(text, t->s->name) != 0 && !str_is(str_of(text), "custom")))
-		lose(t,
-		     arena_printf(t->arena, "%s = \"%s\"", key,
-				  text ? text : "…"),
-		     "has no counterpart");
+	    (strcmp(text, t->s->name) != 0 && strcmp(text, "custom") != 0))
+		LOSE(t, "%s = \"%s\" has no counterpart", name,
+		     text ? text : "…");
 }
 
-static const struct {
-	const char *names;
-	void (*take)(struct taking *t, const char *key,
-		     const struct toml_value *v);
-} keys[] = {
-	{"command cmd", take_command},
-	{"args", take_args},
-	{"args_json", take_args_json},
-	{"env envs headers http_headers httpHeaders", take_env},
-	{"envFile", take_env_file},
-	{"env_keys env_vars", take_env_names},
-	{"env_http_headers", take_header_names},
-	{"bearer_token_env_var bearerTokenEnv bearerToken", take_bearer},
-	{"timeout tool_timeout_sec", take_timeout},
-	{"enabled disabled", take_switch},
-	{"oauth auth oauthClientId oauthClientSecret oauthClientSecretEnv "
-	 "oauthScope oauthRedirectUrl scopes",
-	 take_login},
-	{"cwd type transport transportType description note url serverUrl "
-	 "httpUrl baseUrl uri",
-	 take_program},
-	{"name source", take_nothing},
+/* KEY() of texts by name, TEXT() of a part, OF() of a target. */
+#define KEY(names, take, before, after)                 \
+	{                                               \
+		names, take, TEXTS, NULL, before, after \
+	}
+#define TEXT(names, take, part)                 \
+	{                                       \
+		names, take, part, NULL, "", "" \
+	}
+#define OF(names, take, target, before, after)            \
+	{                                                 \
+		names, take, TEXTS, target, before, after \
+	}
+
+static const struct key keys[] = {
+	TEXT("command cmd path", take_program, PROGRAM),
+	KEY("args", take_args, "", ""),
+	KEY("args_json", take_args_json, "", ""),
+	TEXT("cwd", take_text, CWD),
+	KEY("env envs", take_env, "", ""),
+	KEY("env_keys env_vars", take_env, "${", "}"),
+	KEY("envFile", take_env_file, "", ""),
+	TEXT("url serverUrl httpUrl baseUrl uri", take_text, URL),
+	TEXT("type transport transportType", take_text, TYPE),
+	KEY("headers http_headers httpHeaders", take_headers, "", ""),
+	KEY("env_http_headers", take_headers, "${", "}"),
+	OF("bearerToken", take_headers, "Authorization", "Bearer ", ""),
+	OF("bearer_token_env_var bearerTokenEnv", take_headers, "Authorization",
+	   "Bearer ${", "}"),
+	KEY("oauth auth", take_login, "", ""),
+	OF("clientId client_id CLIENT_ID oauthClientId", take_login,
+	   "client_id", "", ""),
+	OF("clientSecret client_secret CLIENT_SECRET oauthClientSecret",
+	   take_login, "client_secret", "", ""),
+	OF("oauthClientSecretEnv", take_login, "client_secret", "${", "}"),
+	OF("scopes scope oauthScope", take_login, "scope", "", ""),
+	OF("redirectUri redirect_uri oauthRedirectUrl", take_login,
+	   "redirect_uri", "", ""),
+	KEY("timeout", take_timeout, "", ""),
+	KEY("tool_timeout_sec", take_timeout, "", "s"),
+	KEY("enabled disabled", take_switch, "", ""),
+	TEXT("description note", take_text, ABOUT),
+	KEY("name source", take_nothing, "", ""),
 };
 
-/* false, "", [] and {} say what is so without them. */
+/* Does a value say what is so without it? */
 static bool is_empty(const struct toml_value *v)
 {
 	return (v->type == TOML_STRING && !v->string.n) ||
@@ -405,196 +379,142 @@ static bool is_empty(const struct toml_value *v)
 	       (v->type == TOML_TABLE && !v->table.n);
 }
 
-static void take_key(struct taking *t, const char *key,
-		     const struct toml_value *v)
+static void take_all(struct taking *t, const struct toml_value *table,
+		     bool is_nested)
 {
-	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-		if (str_has_word(keys[i].names, str_of(key))) {
-			keys[i].take(t, key, v);
-			return;
-		}
-	if (v->type != TOML_BOOLEAN || v->boolean)
-		lose(t, arena_printf(t->arena, "the key \"%s\"", key),
-		     "has no counterpart");
+	for (size_t i = 0; table->type == TOML_TABLE && i < table->table.n;
+	     i++) {
+		const struct toml_member *m = &table->table.member[i];
+		const bool is_switch = m->value.type == TOML_BOOLEAN;
+		const struct key *k = keys;
+
+		while (k < keys + ARRAY_LEN(keys) &&
+		       !str_has_word(k->names, str_of(m->key)))
+			k++;
+		if (is_empty(&m->value) || (is_nested && is_switch))
+			continue;
+		if (k < keys + ARRAY_LEN(keys))
+			k->take(t, k, m->key, &m->value);
+		else if (!is_switch || m->value.boolean)
+			LOSE(t, "the key \"%s\" has no counterpart", m->key);
+	}
 }
 
-/* ---- rows of a program ---- */
+/* ---- keys of a program ---- */
 
 /*
  * Emit a variable of the program: a reference, a credential, or a text. Within
  * a text the variables have their values of now.
  */
-static void put_variable(struct taking *t, const char *name, const char *raw)
+static void put_variable(struct taking *t, const struct pair *p)
 {
-	const char *what = arena_printf(t->arena, "env.%s", name), *why;
-	const char *text = words_translate(t->src, raw, &why), *variable;
-	const struct str s = str_of(raw);
-	struct words_expanded e;
+	const char *what = arena_printf(t->arena, "env.%s", p->name);
+	const struct word w = words_read(t->src, p->value);
+	const struct str s = str_of(p->value);
 
-	if (str_starts(s, "${file:") && s.p[s.n - 1] == '}') {
-		add(t, "env", name, IMPORT_FILE,
-		    arena_strndup(t->arena, raw + 7, s.n - 8));
-		return;
-	}
-	if (why || !*name || strpbrk(name, " \t\r\n=\x7f")) {
-		lose(t, what, why ? why : "is no name of a variable");
-		return;
-	}
-	variable = words_variable(text, t->arena);
-	if (variable) {
-		add(t, "env", name, IMPORT_VARIABLE, variable);
-		return;
-	}
-	e = words_expand(t->src, text);
-	if (!e.text) {
-		lose(t, what,
-		     arena_printf(t->arena,
-				  "needs the variable %s, which is not set; "
-				  "set it and import again",
-				  e.missing));
-		return;
-	}
-	if (e.has_any)
-		note(t, what, "has the value that its variables have now");
-	add(t, "env", name,
-	    e.has_secret || literal_looks_like(name, str_of(e.text))
-		    ? IMPORT_SECRET
-		    : IMPORT_TEXT,
-	    e.text);
+	if (!*p->name || strpbrk(p->name, " \t\r\n=\x7f"))
+		LOSE(t, "%s is no name of a variable", what);
+	else if (str_starts(s, "${file:") && s.p[s.n - 1] == '}')
+		put(t, "env", p->name,
+		    of_reference(t, "file",
+				 arena_strndup(t->arena, s.p + 7, s.n - 8)));
+	else if (w.variable)
+		put(t, "env", p->name, of_reference(t, "env", w.variable));
+	else if (has_value(t, &w, what))
+		put(t, "env", p->name,
+		    w.has_secret || literal_looks_like(p->name, str_of(w.now))
+			    ? of_reference(t, "secret", w.now)
+			    : of_text(w.now));
 }
 
-/* Hide a credential among the arguments: no argument can be a reference. */
+/* Keep a credential that no key can refer to; returns the variable for it. */
+static const char *set_aside(struct taking *t, const char *name,
+			     const char *secret)
+{
+	put(t, "", name, of_reference(t, "secret", secret));
+	return arena_printf(t->arena, "${%s}", name);
+}
+
 static const char *hide_argument(struct taking *t, const char *text)
 {
 	const char *equals = text[0] == '-' ? strchr(text, '=') : NULL;
 
-	add(t, "", "", IMPORT_ASIDE, equals ? equals + 1 : text);
-	lose(t, "an argument",
-	     "is a credential, which matins hands over as a variable alone: "
-	     "env = { NAME = { file = … } } with the NAME that the server "
-	     "reads; *** stands in its place");
-	return equals ? arena_printf(t->arena, "%.*s***",
-				     (int)(equals + 1 - text), text)
-		      : "***";
+	(void)set_aside(t, "", equals ? equals + 1 : text);
+	LOSE(t, "an argument is a credential, which matins hands over as a "
+		"variable alone: env = { NAME = { file = … } } with the NAME "
+		"that the server reads; *** stands in its place");
+	return arena_printf(t->arena, "%.*s***",
+			    equals ? (int)(equals + 1 - text) : 0, text);
 }
 
-/* -e NAME=VALUE of a container: the value becomes a variable of the program. */
-static const char *hand_over(struct taking *t, const char *text)
+static const char *put_argument(struct taking *t, const struct launch *l,
+				size_t i)
 {
-	const char *equals = strchr(text, '=');
-	const char *name =
-		arena_strndup(t->arena, text, (size_t)(equals - text));
+	const char *before = i ? l->args.item[i - 1] : "",
+		   *what = arena_printf(t->arena, "argument %zu", i + 1);
+	const struct word w = words_read(t->src, l->args.item[i]);
+	const char *equals = strchr(w.text, '=');
 
-	set_pair(t, &t->env, name, equals + 1);
-	return name;
-}
+	/* -e NAME=VALUE of a container: a variable of the program */
+	if (!w.why && equals && launch_is_container(l) &&
+	    str_has_word("-e --env", str_of(before))) {
+		const char *name = arena_strndup(t->arena, w.text,
+						 (size_t)(equals - w.text));
 
-static void translate_args(struct taking *t)
-{
-	struct strlist *args = &t->launch.args;
-
-	for (size_t i = 0; i < args->n; i++) {
-		const char *before = i ? args->item[i - 1] : "", *why;
-		const char *text = words_translate(t->src, args->item[i], &why);
-		const struct words_expanded e = words_expand(t->src, text);
-		const bool is_given = (strcmp(before, "-e") == 0 ||
-				       strcmp(before, "--env") == 0) &&
-				      launch_is_container(&t->launch) &&
-				      strchr(text, '=');
-
-		if (why || (!is_given && !e.text)) {
-			lose(t, arena_printf(t->arena, "argument %zu", i + 1),
-			     why ? why
-				 : arena_printf(t->arena,
-						"needs the variable %s, which "
-						"is not set; set it and import "
-						"again",
-						e.missing));
-			continue;
-		}
-		if (is_given) {
-			args->item[i] = hand_over(t, text);
-			continue;
-		}
-		if (e.has_any)
-			note(t, arena_printf(t->arena, "argument %zu", i + 1),
-			     "has the value that its variables have now");
-		args->item[i] = e.has_secret || literal_argument(str_of(before),
-								 str_of(e.text))
-					? hide_argument(t, e.text)
-					: e.text;
+		pairs_set(&t->env, t->arena, name, equals + 1, true);
+		return name;
 	}
+	if (!has_value(t, &w, what))
+		return l->args.item[i];
+	return w.has_secret || literal_argument(str_of(before), str_of(w.now))
+		       ? hide_argument(t, w.now)
+		       : w.now;
 }
 
 /* A program starts in a folder that it may read. */
-static void put_folder(struct taking *t)
+static void put_folder(struct taking *t, bool is_relative)
 {
-	struct strlist read = {NULL, 0};
+	const struct word w =
+		words_read(t->src, t->text[CWD] ? t->text[CWD] : ".");
+	const char *cwd = in_folder(t, w.text);
 
-	add(t, "", "cwd", IMPORT_TEXT, t->cwd);
-	list_add(&read, t->arena, t->cwd);
-	if (strcmp(t->cwd, t->src->home) != 0)
-		server_add(t->s, t->arena,
-			   (struct import_row){.table = "sandbox",
-					       .key = "read",
-					       .kind = IMPORT_LIST,
-					       .list = read});
-}
-
-static void put_program(struct taking *t)
-{
-	const char *why,
-		*program = words_translate(t->src, t->launch.program, &why);
-	bool is_relative = str_starts(str_of(program), ".");
-
-	if (why) {
-		lose(t, "the program", why);
+	if (!t->text[CWD] && !is_relative)
+		return;
+	if (w.why) {
+		LOSE(t, "cwd %s", w.why);
 		return;
 	}
-	translate_args(t);
-	add(t, "", "command", IMPORT_TEXT, program);
-	for (size_t i = 0; i < t->launch.args.n; i++)
-		is_relative |= str_starts(str_of(t->launch.args.item[i]), ".");
-	if (t->launch.args.n)
-		server_add(t->s, t->arena,
-			   (struct import_row){.table = "",
-					       .key = "args",
-					       .kind = IMPORT_LIST,
-					       .list = t->launch.args});
-	if (t->cwd)
-		t->cwd = words_translate(t->src, t->cwd, &why);
-	if (why)
-		lose(t, "cwd", why);
-	else if (t->cwd && !strchr("/$", *t->cwd))
-		t->cwd = in_folder(t, t->cwd);
-	else if (!t->cwd && is_relative)
-		t->cwd = t->src->folder;
-	if (t->cwd && !why)
-		put_folder(t);
-	for (size_t i = 0; i < t->env.name.n; i++)
-		put_variable(t, t->env.name.item[i], t->env.value.item[i]);
-	t->s->is_usable = true;
-	if (launch_is_container(&t->launch))
-		note(t, "a container",
-		     "runs outside of the sandbox; to allow "
-		     "it, write sandbox.unix = "
-		     "[\"/run/docker.sock\"]");
+	put(t, NULL, "cwd", of_text(cwd));
+	if (strcmp(cwd, t->src->home) != 0)
+		put_list(t, "sandbox", "read", &(struct strlist){&cwd, 1});
 }
 
-/* ---- rows of a URL ---- */
-
-/* Put a variable in the place of a credential that no key can refer to. */
-static const char *set_aside(struct taking *t, const char *what,
-			     const char *secret)
+static void put_program(struct taking *t, struct launch *l)
 {
-	const char *name = words_name(t->s->name, what, t->arena);
+	const struct word w = words_read(t->src, l->program);
+	bool is_relative = *w.text == '.';
 
-	add(t, "", name, IMPORT_ASIDE, secret);
-	note(t, what,
-	     arena_printf(t->arena,
-			  "has a credential; set the variable %s to it", name));
-	return arena_printf(t->arena, "${%s}", name);
+	if (w.why) {
+		LOSE(t, "the program %s", w.why);
+		return;
+	}
+	put(t, NULL, "command", of_text(w.text));
+	for (size_t i = 0; i < l->args.n; i++) {
+		l->args.item[i] = put_argument(t, l, i);
+		is_relative |= *l->args.item[i] == '.';
+	}
+	if (l->args.n)
+		put_list(t, NULL, "args", &l->args);
+	put_folder(t, is_relative);
+	for (size_t i = 0; i < t->env.n; i++)
+		put_variable(t, &t->env.item[i]);
+	t->s->is_usable = true;
+	if (launch_is_container(l))
+		NOTE(t, "a container runs outside of the sandbox; to allow "
+			"it, write sandbox.unix = [\"/run/docker.sock\"]");
 }
+
+/* ---- keys of a URL ---- */
 
 static bool has_control(const char *s)
 {
@@ -604,77 +524,107 @@ static bool has_control(const char *s)
 	return false;
 }
 
-/* token = …: true when the header is a bearer token that a key can have. */
-static bool put_token(struct taking *t, const char *name, const char *text)
+static bool has_credential(const struct taking *t)
 {
-	const char *token = text + 7, *variable;
-
-	if (strcasecmp(name, "Authorization") != 0 ||
-	    strncasecmp(text, "Bearer ", 7) != 0 ||
-	    server_row(t->s, "", "token") || server_row(t->s, "", "api_key"))
-		return false;
-	variable = words_variable(token, t->arena);
-	if (!variable && strstr(token, "${"))
-		return false;
-	add(t, "", "token", variable ? IMPORT_VARIABLE : IMPORT_SECRET,
-	    variable ? variable : token);
-	return true;
+	return toml_get(&t->s->table, "token") ||
+	       toml_get(&t->s->table, "api_key");
 }
 
-static void put_header(struct taking *t, const char *name, const char *raw)
+/* Put a variable in the place of a credential that no key can refer to. */
+static const char *put_aside(struct taking *t, const char *what,
+			     const char *secret)
 {
-	const char *what = arena_printf(t->arena, "headers.%s", name), *why;
-	const char *text = words_translate(t->src, raw, &why);
-	const bool has_variable = strstr(text, "${");
+	const char *name = words_name(t->s->name, what, t->arena);
+
+	NOTE(t, "%s has a credential; set the variable %s to it", what, name);
+	return set_aside(t, name, secret);
+}
+
+static void put_header(struct taking *t, const struct pair *p)
+{
+	const struct word w = words_read(t->src, p->value);
+	const bool has_variable = strstr(w.text, "${"),
+		   is_token = strcasecmp(p->name, "Authorization") == 0 &&
+			      strncasecmp(w.text, "Bearer ", 7) == 0;
+	const struct word token =
+		words_read(t->src, is_token ? w.text + 7 : "");
 	struct str ignored;
 
-	if (why || !http_is_token(str_of(name)) || has_control(text)) {
-		lose(t, what, why ? why : "is no header of HTTP");
-		return;
-	}
-	if (put_token(t, name, text))
-		return;
-	if (has_variable ? !literal_find(str_of(text), &ignored)
-			 : !literal_looks_like(name, str_of(text))) {
-		add(t, "headers", name, IMPORT_TEXT, text);
-	} else if (!has_variable && !server_row(t->s, "", "token") &&
-		   !server_row(t->s, "", "api_key")) {
-		add(t, "", "api_key", IMPORT_SECRET, text);
-		add(t, "", "api_key_header", IMPORT_TEXT, name);
+	if (w.why || !http_is_token(str_of(p->name)) || has_control(w.text)) {
+		LOSE(t, "headers.%s %s", p->name,
+		     w.why ? w.why : "is no header of HTTP");
+	} else if (is_token && !has_credential(t) &&
+		   (token.variable || !has_variable)) {
+		put(t, NULL, "token",
+		    of_reference(t, token.variable ? "env" : "secret",
+				 token.variable ? token.variable : token.text));
+	} else if (has_variable
+			   ? !literal_find(str_of(w.text), &ignored)
+			   : !literal_looks_like(p->name, str_of(w.text))) {
+		put(t, "headers", p->name, of_text(w.text));
+	} else if (!has_variable && !has_credential(t)) {
+		put(t, NULL, "api_key", of_reference(t, "secret", w.text));
+		put(t, NULL, "api_key_header", of_text(p->name));
 	} else {
-		add(t, "headers", name, IMPORT_TEXT, set_aside(t, name, text));
+		put(t, "headers", p->name,
+		    of_text(put_aside(t, p->name, w.text)));
 	}
 }
 
 static void put_url(struct taking *t)
 {
-	const char *why, *url = words_translate(t->src, t->url, &why);
+	const struct word w = words_read(t->src, t->text[URL]);
+	const char *url = w.text;
 	struct str secret;
 
-	if (why || has_control(url) || strchr(url, ' ') ||
+	if (w.why || has_control(url) || strchr(url, ' ') ||
 	    !launch_is_url(url)) {
-		lose(t, "the url", why ? why : "is none of HTTP or WebSocket");
+		LOSE(t, "the url %s",
+		     w.why ? w.why : "is none of HTTP or WebSocket");
 		return;
 	}
 	if (literal_find(str_of(url), &secret) && secret.n)
 		url = arena_printf(
 			t->arena, "%.*s%s%s", (int)(secret.p - url), url,
-			set_aside(t, "url",
+			put_aside(t, "url",
 				  arena_strndup(t->arena, secret.p, secret.n)),
 			secret.p + secret.n);
-	add(t, "", "url", IMPORT_TEXT, url);
-	if (t->type && strcasecmp(t->type, "sse") == 0)
-		add(t, "", "transport", IMPORT_TEXT, "sse");
-	for (size_t i = 0; i < t->headers.name.n; i++)
-		put_header(t, t->headers.name.item[i],
-			   t->headers.value.item[i]);
-	for (size_t i = 0; i < t->env.name.n; i++)
-		lose(t, arena_printf(t->arena, "env.%s", t->env.name.item[i]),
-		     "is for a program; nothing is started for a url");
+	put(t, NULL, "url", of_text(url));
+	if (t->text[TYPE] && strcasecmp(t->text[TYPE], "sse") == 0)
+		put(t, NULL, "transport", of_text("sse"));
+	for (size_t i = 0; i < t->headers.n; i++)
+		put_header(t, &t->headers.item[i]);
+	for (size_t i = 0; i < t->env.n; i++)
+		LOSE(t, "env.%s is for a program; nothing is started for a url",
+		     t->env.item[i].name);
 	t->s->is_usable = true;
 }
 
 /* ---- all of it ---- */
+
+struct toml_value *server_secret(const struct import_server *s, size_t nth,
+				 const char **ret_key)
+{
+	for (size_t i = 0; i < s->table.table.n; i++) {
+		struct toml_member *m = &s->table.table.member[i];
+		const bool is_one = toml_get(&m->value, "secret");
+		const size_t n = is_one ? 1
+				 : m->value.type == TOML_TABLE
+					 ? m->value.table.n
+					 : 0;
+
+		for (size_t k = 0; k < n; k++) {
+			if (!is_one)
+				m = &s->table.table.member[i]
+					     .value.table.member[k];
+			if (!toml_get(&m->value, "secret") || nth--)
+				continue;
+			*ret_key = m->key;
+			return &m->value;
+		}
+	}
+	return NULL;
+}
 
 /* Make a name that [servers.NAME] takes. */
 static const char *fitting_name(struct taking *t, const char *name)
@@ -694,68 +644,67 @@ static const char *fitting_name(struct taking *t, const char *name)
 			t->arena,
 			words_name("server", buf_cstr(&seen), t->arena));
 	if (strcmp(fit, name) != 0)
-		note(t, "the name",
-		     "had characters that a server's name "
-		     "cannot have");
+		NOTE(t, "the name had characters that a server's name cannot "
+			"have");
 	return fit;
 }
 
-static void put_rows(struct taking *t)
+/* Let matins speak to the URL of mcp-remote itself. */
+static void unbridge(struct taking *t, struct launch *l)
 {
-	const char *url, *type = t->type ? t->type : "";
+	struct pairs headers = {NULL, 0};
+	struct strlist left = {NULL, 0};
+	const char *url = launch_bridge(l, &t->env, t->arena, &headers, &left);
 
-	launch_unwrap(&t->launch, t->arena, &t->s->notes);
-	url = t->launch.program && !t->url ? launch_bridge(&t->launch, t->arena)
-					   : NULL;
-	for (size_t i = 0; url && i + 1 < t->launch.headers.n; i += 2)
-		set_pair(t, &t->headers, t->launch.headers.item[i],
-			 launch_fill(t->launch.headers.item[i + 1],
-				     &t->env.name, &t->env.value, t->arena));
-	for (size_t i = 0; url && i < t->launch.left.n; i++)
-		lose(t, t->launch.left.item[i],
-		     "of mcp-remote has no counterpart");
-	if (url) {
-		t->env = (struct pairs){{NULL, 0}, {NULL, 0}};
-		t->url = url;
-		t->launch.program = NULL;
-		note(t, "mcp-remote",
-		     "is not needed; matins speaks to the URL "
-		     "itself");
-	}
-	if (t->url && t->launch.program) {
-		const bool is_program = strcmp(type, "stdio") == 0;
-
-		lose(t, is_program ? "the url" : "the program",
-		     "stands beside the other, and a server has one of them");
-		*(is_program ? &t->url : &t->launch.program) = NULL;
-	}
-	if (t->url)
-		put_url(t);
-	else if (t->launch.program && *t->launch.program)
-		put_program(t);
-	else
-		lose(t, "the server",
-		     arena_printf(t->arena,
-				  "has neither a program nor a url%s%s%s",
-				  *type ? " (type \"" : "", type,
-				  *type ? "\")" : ""));
-	if (t->timeout)
-		add(t, "", "timeout", IMPORT_TEXT, t->timeout);
+	if (!url)
+		return;
+	for (size_t i = 0; i < headers.n; i++)
+		pairs_set(&t->headers, t->arena, headers.item[i].name,
+			  headers.item[i].value, true);
+	for (size_t i = 0; i < left.n; i++)
+		LOSE(t, "%s of mcp-remote has no counterpart", left.item[i]);
+	t->env.n = 0;
+	t->text[URL] = url;
+	l->program = NULL;
+	NOTE(t, "mcp-remote is not needed; matins speaks to the URL itself");
 }
 
 void server_read(const struct import_source *src, const char *name,
 		 const struct toml_value *table, struct import_server *ret)
 {
 	struct taking t = {.src = src, .arena = src->arena, .s = ret};
+	const char *type;
+	struct launch l;
 
-	*ret = (struct import_server){.from = src->path};
+	*ret = (struct import_server){.from = src->path,
+				      .table = {.type = TOML_TABLE}};
 	ret->name = fitting_name(&t, name);
-	for (size_t i = 0; table->type == TOML_TABLE && i < table->table.n;
-	     i++) {
-		const struct toml_member *m = &table->table.member[i];
+	take_all(&t, table, false);
+	type = t.text[TYPE] ? t.text[TYPE] : "";
+	l = (struct launch){t.text[PROGRAM], t.args};
+	launch_unwrap(&l, t.arena, &ret->notes);
+	if (l.program && !t.text[URL])
+		unbridge(&t, &l);
+	if (t.text[URL] && l.program) {
+		const bool is_program = strcmp(type, "stdio") == 0;
 
-		if (!is_empty(&m->value))
-			take_key(&t, m->key, &m->value);
+		LOSE(&t,
+		     "the %s stands beside the other, and a server has one of "
+		     "them",
+		     is_program ? "url" : "program");
+		*(is_program ? &t.text[URL] : &l.program) = NULL;
 	}
-	put_rows(&t);
+	if (t.text[URL])
+		put_url(&t);
+	else if (l.program && *l.program)
+		put_program(&t, &l);
+	else
+		LOSE(&t, "the server has neither a program nor a url%s%s%s",
+		     *type ? " (type \"" : "", type, *type ? "\")" : "");
+	if (t.timeout)
+		put(&t, NULL, "timeout", of_text(t.timeout));
+	if (t.is_off)
+		put(&t, NULL, "enabled",
+		    (struct toml_value){.type = TOML_BOOLEAN});
+	ret->about = t.text[ABOUT];
 }

@@ -1,13 +1,13 @@
 /*
- * One server of another client's settings as rows of [servers.NAME].
+ * One server of another client's settings as the table of [servers.NAME].
  *
  *	struct import_server s;
  *	server_read(&source, "files", table, &s);
  *	if (s.is_usable)
- *		server_print(&s, NULL, &out);
+ *		server_print(&s, s.name, &out);
  *
  * Variables, inputs, folders and launchers of other systems are translated;
- * a literal that looks like a credential becomes a row of its own kind. Every
+ * a literal that looks like a credential is kept apart from the text. Every
  * key that has no counterpart is named in `lost`: nothing is dropped in
  * silence. Pure, but for the two functions of the source.
  */
@@ -19,33 +19,18 @@
 #include "core/base/buf.h"
 #include "core/toml/toml.h"
 
-enum import_kind {
-	IMPORT_TEXT,	 /* a string */
-	IMPORT_LIST,	 /* a list of strings */
-	IMPORT_VARIABLE, /* { env = text } */
-	IMPORT_FILE,	 /* { file = text } */
-	IMPORT_SECRET,	 /* { file = file }, whose content is text */
-	IMPORT_ASIDE,	 /* no row: the variable `key` that a person is to set
-			    to the content of `file`, which is text; of an
-			    argument no variable, key "" */
-};
-
-struct import_row {
-	const char *table; /* "env", "headers", "auth", "sandbox"; "": none */
-	const char *key;
-	enum import_kind kind;
-	const char *text;
-	struct strlist list; /* of LIST */
-	const char *file;    /* of SECRET and ASIDE, once it has a name */
-};
-
 struct import_server {
 	const char *name;  /* as check_name() of routine.c takes it */
 	const char *from;  /* path of its file, for people */
 	const char *about; /* a description; or NULL */
 	bool is_usable;	   /* has a program or a URL */
-	struct import_row *row;
-	size_t n;
+	/*
+	 * Keys as the configuration has them. A credential is the table
+	 * { secret = TEXT }, with `file` as soon as its file has a name. The
+	 * table "" holds those that no key can have: each under the variable
+	 * that a person is to set to it, of an argument under "".
+	 */
+	struct toml_value table;
 	struct strlist notes; /* sentences: translated, or to be done */
 	struct strlist lost;  /* sentences: not carried */
 };
@@ -70,19 +55,15 @@ struct import_source {
 void server_read(const struct import_source *src, const char *name,
 		 const struct toml_value *table, struct import_server *ret);
 
-/* Find a row; NULL: there is none. */
-const struct import_row *server_row(const struct import_server *s,
-				    const char *table, const char *key)
-	MUST_USE;
-void server_add(struct import_server *s, struct arena *arena,
-		struct import_row row);
-
 /*
- * Append the table, with comments of where it is from and what is missing.
+ * Walk the credentials: the nth one, or NULL.
  *
- * name  of the table; NULL: the content alone, credentials in clear, by which
- *	 two definitions are compared
+ * ret_key  name of the key, or of the variable to set
  */
+struct toml_value *server_secret(const struct import_server *s, size_t nth,
+				 const char **ret_key) MUST_USE;
+
+/* Append the table, with comments of where it is from and what is missing. */
 void server_print(const struct import_server *s, const char *name,
 		  struct buf *out);
 

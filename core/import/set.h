@@ -13,9 +13,8 @@
 
 struct import_named {
 	struct import_server s;
-	const char *name;     /* in the configuration */
-	const char *identity; /* by which definitions are compared */
-	bool is_known;	      /* the configuration has it already */
+	const char *name; /* in the configuration; NULL: it is not usable */
+	bool is_known;	  /* the configuration has it already */
 };
 
 struct import_set {

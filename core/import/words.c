@@ -62,156 +62,149 @@ const char *words_name(const char *a, const char *b, struct arena *arena)
 					     : name;
 }
 
-const char *words_variable(const char *text, struct arena *arena)
-{
-	const struct str s = str_of(text);
-	struct str inside;
-
-	if (s.n < 4 || !str_starts(s, "${") || s.p[s.n - 1] != '}')
-		return NULL;
-	inside = (struct str){s.p + 2, s.n - 3};
-	return is_name(inside) ? arena_strndup(arena, inside.p, inside.n)
-			       : NULL;
-}
-
 /* ---- translation ---- */
 
-static const struct toml_value *find_input(const struct import_source *src,
-					   struct str id)
+/* Text while it is translated. */
+struct translation {
+	const struct import_source *src;
+	struct word *w;
+	struct buf text, now; /* credentials may be in both */
+};
+
+static void add_both(struct translation *t, struct str s)
 {
-	const struct toml_value *all = src->inputs;
+	buf_add_str(&t->text, s);
+	buf_add_str(&t->now, s);
+}
+
+/* fallback  {NULL, 0}: none */
+static void add_variable(struct translation *t, struct str name,
+			 struct str fallback)
+{
+	struct word *w = t->w;
+	const char *set = arena_strndup(t->src->arena, name.p, name.n);
+	const char *value = t->src->variable(t->src->arg, set);
+
+	buf_addf(&t->text, "${%s%s", set, fallback.p ? ":-" : "");
+	buf_add_str(&t->text, fallback);
+	buf_addc(&t->text, '}');
+	w->variable = set;
+	w->has_any = true;
+	if ((!value || !*value) && fallback.p) {
+		buf_add_str(&t->now, fallback);
+	} else if (value) {
+		w->has_secret |= literal_looks_like(set, str_of(value)) != NULL;
+		buf_adds(&t->now, value);
+	} else if (!w->missing) {
+		w->missing = set;
+	}
+}
+
+/* An input of VS Code is a variable, and its default the variable's. */
+static void add_input(struct translation *t, struct str id)
+{
+	struct arena *arena = t->src->arena;
+	const struct toml_value *all = t->src->inputs, *input = NULL, *v;
+	const char *value;
 
 	for (size_t i = 0; all && all->type == TOML_ARRAY && i < all->array.n;
 	     i++) {
-		const struct toml_value *v =
-			toml_get(&all->array.item[i], "id");
-
+		v = toml_get(&all->array.item[i], "id");
 		if (v && v->type == TOML_STRING && str_eq(v->string, id))
-			return &all->array.item[i];
+			input = &all->array.item[i];
 	}
-	return NULL;
-}
-
-/* An input is a variable, and its default the variable's. */
-static void add_input(const struct import_source *src, struct str id,
-		      struct buf *out)
-{
-	const struct toml_value *input = find_input(src, id);
-	const struct toml_value *v = toml_get(input, "default");
-	const struct toml_value *hidden = toml_get(input, "password");
-	const char *name = words_name("", arena_strndup(src->arena, id.p, id.n),
-				      src->arena);
-	const char *value = v ? words_text(v, src->arena) : NULL;
-
-	buf_addf(out, "${%s", name);
-	if (value && *value && !strpbrk(value, "}") &&
-	    !(hidden && hidden->type == TOML_BOOLEAN && hidden->boolean))
-		buf_addf(out, ":-%s", value);
-	buf_addc(out, '}');
+	v = toml_get(input, "password");
+	if (v && v->type == TOML_BOOLEAN && v->boolean)
+		input = NULL;
+	v = toml_get(input, "default");
+	value = v ? words_text(v, arena) : NULL;
+	if (value && (!*value || strchr(value, '}')))
+		value = NULL;
+	add_variable(
+		t,
+		str_of(words_name("", arena_strndup(arena, id.p, id.n), arena)),
+		str_of(value));
 }
 
 /* Text between the braces; false: it has no counterpart. */
-static bool add_placeholder(const struct import_source *src, struct str inside,
-			    struct buf *out)
+static bool add_placeholder(struct translation *t, struct str inside)
 {
-	const char *slash = strrchr(src->folder, '/');
+	const struct str folder = str_of(t->src->folder),
+			 slash = str_of(strrchr(folder.p, '/'));
 	struct str rest = inside, name = str_cut(&rest, ':');
 
 	if (str_is(name, "workspaceFolder") || str_is(inside, "cwd"))
-		buf_adds(out, src->folder);
+		add_both(t, folder);
 	else if (str_is(inside, "workspaceFolderBasename"))
-		buf_adds(out, slash ? slash + 1 : src->folder);
+		add_both(t, slash.n ? str_skip(slash, 1) : folder);
 	else if (str_is(inside, "userHome"))
-		buf_adds(out, src->home);
+		add_both(t, str_of(t->src->home));
 	else if (str_is(inside, "pathSeparator") || str_is(inside, "/"))
-		buf_addc(out, '/');
+		add_both(t, STR("/"));
 	else if (str_is(name, "input") && rest.n)
-		add_input(src, rest, out);
+		add_input(t, rest);
 	else if (str_is(name, "env") && is_name(rest))
-		buf_addf(out, "${%.*s}", STR_ARG(rest));
+		add_variable(t, rest, (struct str){NULL, 0});
 	else if (is_name(name) && (!rest.p || (rest.n && rest.p[0] == '-')))
-		buf_addf(out, "${%.*s}", STR_ARG(inside));
+		add_variable(t, name, rest.p ? str_skip(rest, 1) : rest);
 	else
 		return false;
 	return true;
 }
 
-const char *words_translate(const struct import_source *src, const char *raw,
-			    const char **ret_why)
+static void translate(struct translation *t, struct str rest)
 {
-	AUTO(buf_wipe) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	struct str text = str_of(raw);
+	const size_t mark = str_starts(rest, "$env:") ? 5 : 1;
 
-	*ret_why = NULL;
-	if (str_starts(text, "$env:") && is_name(str_skip(text, 5)))
-		return arena_printf(src->arena, "${%s}", raw + 5);
-	if (text.n > 1 && text.p[0] == '$' && is_name(str_skip(text, 1)))
-		return arena_printf(src->arena, "${%s}", raw + 1);
-	if (str_is(text, "~") || str_starts(text, "~/")) {
-		buf_adds(&out, src->home);
-		text = str_skip(text, 1);
+	if (rest.n > mark && rest.p[0] == '$' &&
+	    is_name(str_skip(rest, mark))) {
+		add_variable(t, str_skip(rest, mark), (struct str){NULL, 0});
+		return;
 	}
-	while (text.p && text.n) {
-		const char *open = memmem(text.p, text.n, "${", 2);
-		const size_t plain = open ? (size_t)(open - text.p) : text.n;
-		struct str inside;
-
-		buf_add(&out, text.p, plain);
-		text = str_skip(text, plain);
-		if (!text.n)
-			break;
-		text = str_skip(text, 2);
-		if (str_find(text, '}') == text.n) {
-			*ret_why = "has a ${ without }";
-			return raw;
-		}
-		inside = str_cut(&text, '}');
-		if (!add_placeholder(src, inside, &out)) {
-			*ret_why = arena_printf(src->arena,
-						"has ${%.*s}, which only the "
-						"client knows",
-						STR_ARG(inside));
-			return raw;
-		}
+	if (str_is(rest, "~") || str_starts(rest, "~/")) {
+		add_both(t, str_of(t->src->home));
+		rest = str_skip(rest, 1);
 	}
-	return arena_strdup(src->arena, buf_cstr(&out));
-}
-
-/* ---- values of now ---- */
-
-struct words_expanded words_expand(const struct import_source *src,
-				   const char *text)
-{
-	AUTO(buf_wipe) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	struct words_expanded e = {.text = NULL};
-	struct str rest = str_of(text);
-
-	while (rest.n) {
+	while (rest.p && rest.n) {
 		const char *open = memmem(rest.p, rest.n, "${", 2);
 		const size_t plain = open ? (size_t)(open - rest.p) : rest.n;
-		struct str fallback, name;
-		const char *value;
+		struct str inside;
 
-		buf_add(&out, rest.p, plain);
+		add_both(t, (struct str){rest.p, plain});
 		rest = str_skip(rest, plain);
-		if (!rest.n)
+		if (!open)
 			break;
-		rest = str_skip(rest, 2);
-		fallback = str_cut(&rest, '}');
-		name = str_cut(&fallback, ':');
-		e.has_any = true;
-		e.missing = arena_strndup(src->arena, name.p, name.n);
-		value = src->variable(src->arg, e.missing);
-		if ((!value || !*value) && fallback.n) {
-			buf_add(&out, fallback.p + 1, fallback.n - 1);
-			continue;
+		if (str_find(rest, '}') == rest.n) {
+			t->w->why = "has a ${ without }";
+			return;
 		}
-		if (!value)
-			return e;
-		e.has_secret |=
-			literal_looks_like(e.missing, str_of(value)) != NULL;
-		buf_adds(&out, value);
+		rest = str_skip(rest, 2);
+		inside = str_cut(&rest, '}');
+		if (!add_placeholder(t, inside)) {
+			t->w->why = arena_printf(t->src->arena,
+						 "has ${%.*s}, which only the "
+						 "client knows",
+						 STR_ARG(inside));
+			return;
+		}
 	}
-	e.text = arena_strdup(src->arena, buf_cstr(&out));
-	return e;
+	/* does the last one stand alone, without another value? */
+	if (t->w->variable && t->text.n != strlen(t->w->variable) + 3)
+		t->w->variable = NULL;
+}
+
+struct word words_read(const struct import_source *src, const char *raw)
+{
+	struct word w = {.text = raw};
+	struct translation t = {src, &w, BUF_INIT(BUF_UNBOUNDED),
+				BUF_INIT(BUF_UNBOUNDED)};
+
+	translate(&t, str_of(raw));
+	if (!w.why)
+		w.text = arena_strdup(src->arena, buf_cstr(&t.text));
+	if (!w.why && !w.missing)
+		w.now = arena_strdup(src->arena, buf_cstr(&t.now));
+	buf_wipe(&t.text);
+	buf_wipe(&t.now);
+	return w;
 }

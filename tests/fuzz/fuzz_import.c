@@ -48,6 +48,7 @@ static bool may_be(void *arg, const char *file, struct str content)
 
 static void check(struct arena *arena, const struct import_named *item)
 {
+	const struct toml_value *env = toml_get(&item->s.table, "env");
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	struct err err = ERR_INIT;
 	struct toml_value root;
@@ -61,12 +62,11 @@ static void check(struct arena *arena, const struct import_named *item)
 	if (err.kind != ERR_LIMIT &&
 	    !toml_get(toml_get(&root, "servers"), item->name))
 		abort();
-	for (size_t i = 0; i < item->s.n; i++) {
-		const struct import_row *row = &item->s.row[i];
+	for (size_t i = 0; env && i < env->table.n; i++) {
+		const struct toml_member *m = &env->table.member[i];
 
-		if (row->kind == IMPORT_TEXT &&
-		    strcmp(row->table, "env") == 0 &&
-		    literal_looks_like(row->key, str_of(row->text)))
+		if (m->value.type == TOML_STRING &&
+		    literal_looks_like(m->key, m->value.string))
 			abort();
 	}
 }
