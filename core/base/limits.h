@@ -84,6 +84,10 @@
 #define LIMIT_SERVER_BYTES (4 * 1024 * 1024)
 /* One batch of such messages. */
 #define LIMIT_SERVER_BATCH 1000
+/* Requests of one client that are open at one time; bytes of an id of theirs.
+ */
+#define LIMIT_SERVER_CALLS 256
+#define LIMIT_SERVER_ID_BYTES 1024
 /* One list that a person keeps (todo, deadlines), bytes. */
 #define LIMIT_BRIEF_FILE_BYTES (1024 * 1024)
 /* Entries of such a list that are shown. */

@@ -9,7 +9,7 @@
 #include "core/cli/put.h"
 #include "core/cli/tool_args.h"
 #include "core/server/brief.h"
-#include "core/server/server.h"
+#include "core/server/tools.h"
 
 #define PORTION_BYTES 65536
 
@@ -24,7 +24,8 @@ static const struct server_info info = {
 	.version = MATINS_VERSION,
 	.instructions = "Read-only facts of this machine for a morning "
 			"briefing: host, repos, todo, deadlines.",
-	.tools = brief_tools,
+	.capabilities = SERVER_TOOLS_CAPABILITIES,
+	.methods = server_tools_methods,
 };
 
 /* ---- serving on stdio ---- */
@@ -42,9 +43,9 @@ static int serve_portion(struct server_session *s, struct buf *out,
 	if (n < 0)
 		return err_sys(err, errno, "read stdin");
 	if (n)
-		server_feed(s, (struct str){in, (size_t)n}, out);
+		server_feed(s, (struct str){in, (size_t)n});
 	else
-		server_end(s, out);
+		server_end(s);
 	if (fd_write_all(STDOUT_FILENO, out->p, out->n) < 0) {
 		/* a client that has gone is the ordinary end of a session */
 		if (errno == EPIPE)
@@ -58,6 +59,7 @@ static int serve_portion(struct server_session *s, struct buf *out,
 static int serve(const struct tool_env *env, struct err *err)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct server_tools tools = {brief_tools, env};
 	struct server_session s;
 	int got;
 
@@ -65,7 +67,7 @@ static int serve(const struct tool_env *env, struct err *err)
 	if (isatty(STDIN_FILENO))
 		log_note("serving MCP on stdin and stdout; `matins brief TOOL` "
 			 "calls one tool: host, repos, todo, deadlines");
-	server_init(&s, &info, env);
+	server_init(&s, &info, &tools, server_send_to_buf, &out);
 	do
 		got = serve_portion(&s, &out, err);
 	while (got == 0);

@@ -1,36 +1,21 @@
 #include "core/server/server.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/limits.h"
 #include "core/base/log.h"
+#include "core/base/mem.h"
 #include "core/base/scan.h"
-#include "core/mcp/wire/rpc.h"
 
 /* A member of `_meta` that the protocol has a name for. */
 #define META(name) "io.modelcontextprotocol/" name
 
-/* A message and the answer to it. */
-struct exchange {
-	struct server_session *s;
-	const struct rpc_message *m;
-	struct buf *out;
-	bool in_batch;
-	const struct mcp_revision *revision; /* NULL before initialize */
-};
-
-/* Era in which a method is served. */
-enum method_era {
-	METHOD_ALWAYS, /* in the older era */
-	METHOD_ALONE,  /* in the newer era */
-	METHOD_BOTH,   /* behind initialize, or alone */
-};
-
-struct method {
-	const char *name;
-	enum method_era when;
-	void (*run)(const struct exchange *x);
+/* Answers of a batch, until the last is there. */
+struct server_batch {
+	struct buf answers;
+	size_t open; /* calls, and the batch itself while it is read */
 };
 
 static const char *const state_names[] = {
@@ -47,53 +32,140 @@ static void become(struct server_session *s, enum server_state state)
 	s->state = state;
 }
 
-/* Report whether a request stands alone, with a version of its own. */
-static bool is_alone(const struct exchange *x)
+bool server_is_alone(const struct server_call *c)
 {
-	return x->revision && x->revision->era == MCP_ERA_PER_REQUEST;
-}
-
-static void refuse(const struct exchange *x, int64_t code, const char *why)
-{
-	rpc_write_error(x->out, &x->m->id, code, why, (struct str){NULL, 0});
+	return c->revision && c->revision->era == MCP_ERA_PER_REQUEST;
 }
 
 /* ISO dates compare as text. */
-static bool since(const struct mcp_revision *r, const char *date)
+bool server_is_since(const struct server_call *c, const char *date)
 {
-	return strcmp(r->date, date) >= 0;
+	return strcmp(c->revision->date, date) >= 0;
 }
 
-/* ---- results ---- */
+/* ---- messages out ---- */
 
-/* Begin a result whose members the caller writes. */
-static void begin_result(const struct exchange *x, struct rpc_writer *w)
+/* Send what was written, of a call or NULL. */
+static void emit(struct server_session *s, const struct server_call *c,
+		 bool is_last)
 {
-	rpc_begin_result(w, x->out, &x->m->id);
-	jw_object(&w->jw);
-	if (is_alone(x))
-		jw_kv_cstr(&w->jw, "resultType", "complete");
+	s->send(s->send_arg, c, buf_str(&s->out), is_last);
+	buf_clear(&s->out);
+	if (s->out.cap > LIMIT_SERVER_BYTES)
+		buf_release(&s->out);
 }
 
-/* is_list: the same for every client, as long as the program runs */
-static void end_result(const struct exchange *x, struct rpc_writer *w,
-		       bool is_list)
+/* Send the answers of a batch, which stand on a line each, as one array. */
+static void leave_batch(struct server_session *s, struct server_batch *b)
 {
-	if (is_alone(x) && is_list) {
-		jw_kv_int(&w->jw, "ttlMs", SERVER_TTL_MS);
-		jw_kv_cstr(&w->jw, "cacheScope", "public");
+	if (--b->open)
+		return;
+	for (size_t i = 0; i + 1 < b->answers.n; i++)
+		if (b->answers.p[i] == '\n')
+			b->answers.p[i] = ',';
+	if (b->answers.n) {
+		buf_addc(&s->out, '[');
+		buf_add(&s->out, b->answers.p, b->answers.n - 1);
+		buf_adds(&s->out, "]\n");
+		emit(s, NULL, true);
 	}
-	if (is_alone(x)) {
-		jw_kv_object(&w->jw, "_meta");
-		jw_kv_object(&w->jw, META("serverInfo"));
-		jw_kv_cstr(&w->jw, "name", x->s->info->name);
-		jw_kv_cstr(&w->jw, "version", x->s->info->version);
-		jw_end(&w->jw);
-		jw_end(&w->jw);
-	}
-	jw_end(&w->jw);
-	rpc_end(w);
+	buf_release(&b->answers);
+	free(b);
 }
+
+static void free_call(struct server_call *c)
+{
+	struct server_session *s = c->s;
+	struct server_call **at = &s->calls;
+
+	while (*at != c)
+		at = &(*at)->next;
+	*at = c->next;
+	s->n_calls--;
+	if (c->batch)
+		leave_batch(s, c->batch);
+	free((char *)c->id.raw.p);
+	free(c);
+}
+
+static void send_answer(struct server_call *c)
+{
+	struct server_session *s = c->s;
+
+	if (c->batch) {
+		buf_add_str(&c->batch->answers, buf_str(&s->out));
+		buf_clear(&s->out);
+	} else {
+		emit(s, c, true);
+	}
+	free_call(c);
+}
+
+static void refuse_with(struct server_call *c, int64_t code, const char *why,
+			struct str data)
+{
+	rpc_write_error(&c->s->out, &c->id, code, why, data);
+	send_answer(c);
+}
+
+void server_refuse(struct server_call *c, int64_t code, const char *why)
+{
+	refuse_with(c, code, why, (struct str){NULL, 0});
+}
+
+struct jw *server_begin(struct server_call *c)
+{
+	rpc_begin_result(&c->w, &c->s->out, &c->id);
+	jw_object(&c->w.jw);
+	if (server_is_alone(c))
+		jw_kv_cstr(&c->w.jw, "resultType", "complete");
+	return &c->w.jw;
+}
+
+void server_finish(struct server_call *c, bool is_list)
+{
+	struct jw *w = &c->w.jw;
+
+	if (server_is_alone(c) && is_list) {
+		jw_kv_int(w, "ttlMs", SERVER_TTL_MS);
+		jw_kv_cstr(w, "cacheScope", "public");
+	}
+	if (server_is_alone(c)) {
+		jw_kv_object(w, "_meta");
+		jw_kv_object(w, META("serverInfo"));
+		jw_kv_cstr(w, "name", c->s->info->name);
+		jw_kv_cstr(w, "version", c->s->info->version);
+		jw_end(w);
+		jw_end(w);
+	}
+	jw_end(w);
+	rpc_end(&c->w);
+	send_answer(c);
+}
+
+void server_progress(struct server_call *c, struct str members)
+{
+	struct rpc_writer w;
+
+	if (!c->token.p)
+		return;
+	rpc_begin_notification(&w, &c->s->out, "notifications/progress");
+	jw_kv_object(&w.jw, "params");
+	jw_kv_raw(&w.jw, "progressToken", c->token);
+	for (struct scan_iter it = scan_over(members); scan_next(&it);) {
+		if (scan_is(it.key, "progressToken") ||
+		    (scan_is(it.key, "message") &&
+		     !server_is_since(c, "2025-03-26")))
+			continue;
+		jw_key_raw(&w.jw, it.key);
+		jw_raw(&w.jw, it.value);
+	}
+	jw_end(&w.jw);
+	rpc_end(&w);
+	emit(c->s, c, false);
+}
+
+/* ---- methods of every server ---- */
 
 /* The revisions in which a request may stand alone. */
 static void write_dates(struct jw *w)
@@ -108,33 +180,32 @@ static void write_dates(struct jw *w)
 	jw_end(w);
 }
 
-/* ---- methods ---- */
-
-static void on_discover(const struct exchange *x)
+static void on_discover(struct server_call *c)
 {
-	struct rpc_writer w;
+	const struct server_info *info = c->s->info;
+	struct jw *w = server_begin(c);
 
-	begin_result(x, &w);
-	jw_key(&w.jw, "supportedVersions");
-	write_dates(&w.jw);
-	jw_kv_raw(&w.jw, "capabilities", STR("{\"tools\":{}}"));
-	if (x->s->info->instructions[0])
-		jw_kv_cstr(&w.jw, "instructions", x->s->info->instructions);
-	end_result(x, &w, true);
+	jw_key(w, "supportedVersions");
+	write_dates(w);
+	jw_kv_raw(w, "capabilities", str_of(info->capabilities));
+	if (info->instructions[0])
+		jw_kv_cstr(w, "instructions", info->instructions);
+	server_finish(c, true);
 }
 
-static void on_ping(const struct exchange *x)
+static void on_ping(struct server_call *c)
 {
-	rpc_write_result(x->out, &x->m->id, STR("{}"));
+	rpc_write_result(&c->s->out, &c->id, STR("{}"));
+	send_answer(c);
 }
 
-static void on_initialize(const struct exchange *x)
+static void on_initialize(struct server_call *c)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	struct server_session *s = x->s;
+	struct server_session *s = c->s;
 	struct mcp_peer asked;
 	struct mcp_peer answer = {
-		.capabilities = STR("{\"tools\":{}}"),
+		.capabilities = str_of(s->info->capabilities),
 		.name = str_of(s->info->name),
 		.version = str_of(s->info->version),
 		.instructions = str_of(s->info->instructions),
@@ -142,128 +213,74 @@ static void on_initialize(const struct exchange *x)
 	struct err err = ERR_INIT;
 	struct rpc_writer w;
 
-	if (x->in_batch) {
-		refuse(x, RPC_INVALID_REQUEST,
-		       "initialize must not be part of a batch");
+	if (c->batch) {
+		server_refuse(c, RPC_INVALID_REQUEST,
+			      "initialize must not be part of a batch");
 		return;
 	}
 	if (s->state != SERVER_NEW && s->state != SERVER_ALONE) {
-		refuse(x, RPC_INVALID_REQUEST,
-		       "the session is initialized already");
+		server_refuse(c, RPC_INVALID_REQUEST,
+			      "the session is initialized already");
 		return;
 	}
-	if (mcp_read_initialize(x->m->params, &arena, &asked, &err) < 0) {
-		refuse(x, RPC_INVALID_PARAMS, err.msg);
+	if (mcp_read_initialize(c->params, &arena, &asked, &err) < 0) {
+		server_refuse(c, RPC_INVALID_PARAMS, err.msg);
 		return;
 	}
 	s->revision = mcp_revision_find(asked.protocol);
 	if (!s->revision || s->revision->era != MCP_ERA_INITIALIZE)
 		s->revision = mcp_revision_newest();
+	snprintf(s->client, sizeof(s->client), "%.*s", STR_ARG(asked.name));
 	answer.protocol = str_of(s->revision->date);
-	rpc_begin_result(&w, x->out, &x->m->id);
+	become(s, SERVER_GREETED);
+	rpc_begin_result(&w, &s->out, &c->id);
 	mcp_write_peer(&w.jw, &answer, "serverInfo");
 	rpc_end(&w);
-	become(s, SERVER_GREETED);
+	send_answer(c);
 }
 
-static void write_tool(const struct mcp_revision *r, const struct tool *t,
-		       struct jw *w)
-{
-	jw_object(w);
-	jw_kv_cstr(w, "name", t->name);
-	if (since(r, "2025-06-18"))
-		jw_kv_cstr(w, "title", t->title);
-	jw_kv_cstr(w, "description", t->description);
-	jw_key(w, "inputSchema");
-	fields_schema(t->input, w);
-	if (r->structured != MCP_STRUCTURED_NONE) {
-		jw_key(w, "outputSchema");
-		fields_schema(t->output, w);
-	}
-	if (since(r, "2025-03-26")) {
-		jw_kv_object(w, "annotations");
-		jw_kv_cstr(w, "title", t->title);
-		jw_kv_bool(w, "readOnlyHint", true);
-		jw_kv_bool(w, "destructiveHint", false);
-		jw_kv_bool(w, "idempotentHint", true);
-		jw_kv_bool(w, "openWorldHint", false);
-		jw_end(w);
-	}
-	jw_end(w);
-}
-
-static void on_tools_list(const struct exchange *x)
-{
-	struct rpc_writer w;
-	struct str cursor;
-
-	if (scan_get_some(x->m->params, "cursor", &cursor)) {
-		refuse(x, RPC_INVALID_PARAMS,
-		       "unknown cursor: the list has one page");
-		return;
-	}
-	begin_result(x, &w);
-	jw_kv_array(&w.jw, "tools");
-	for (const struct tool *t = x->s->info->tools; t->name; t++)
-		write_tool(x->revision, t, &w.jw);
-	jw_end(&w.jw);
-	end_result(x, &w, true);
-}
-
-static void on_tools_call(const struct exchange *x)
-{
-	const struct tool *t = x->s->info->tools;
-	bool structured = x->revision->structured != MCP_STRUCTURED_NONE;
-	AUTO(buf_release) struct buf why = BUF_INIT(BUF_UNBOUNDED);
-	AUTO(tool_result_release) struct tool_result result;
-	struct rpc_writer w;
-	struct str name, args;
-
-	tool_result_init(&result);
-	if (!scan_get(x->m->params, "name", &name) ||
-	    scan_type(name) != SCAN_STRING) {
-		refuse(x, RPC_INVALID_PARAMS,
-		       "params.name must be the name of a tool");
-		return;
-	}
-	/* Name every tool: they are few, so the nearest is among them. The name
-	   as JSON text: its quotes and escapes make it safe. */
-	buf_addf(&why, "unknown tool %.*s; known are ",
-		 (int)(name.n < 80 ? name.n : 80), name.p);
-	for (; t->name && !scan_is(name, t->name); t++)
-		buf_addf(&why, "%s%s", t == x->s->info->tools ? "" : ", ",
-			 t->name);
-	if (!t->name) {
-		refuse(x, RPC_INVALID_PARAMS, buf_cstr(&why));
-		return;
-	}
-	if (!scan_get_some(x->m->params, "arguments", &args))
-		args = STR("{}");
-	if (scan_type(args) != SCAN_OBJECT) {
-		refuse(x, RPC_INVALID_PARAMS,
-		       "params.arguments must be an object");
-		return;
-	}
-	tool_call(t, args, x->s->env, &result);
-	begin_result(x, &w);
-	tool_result_write(&result, structured, &w.jw);
-	end_result(x, &w, false);
-}
-
-/* ---- table of methods ---- */
-
-static const struct method methods[] = {
-	{"initialize", METHOD_ALWAYS, on_initialize},
-	{"ping", METHOD_ALWAYS, on_ping},
-	{"server/discover", METHOD_ALONE, on_discover},
-	{"tools/list", METHOD_BOTH, on_tools_list},
-	{"tools/call", METHOD_BOTH, on_tools_call},
+static const struct server_method own_methods[] = {
+	{"initialize", SERVER_NEVER_ALONE, on_initialize},
+	{"ping", SERVER_NEVER_ALONE, on_ping},
+	{"server/discover", SERVER_ONLY_ALONE, on_discover},
+	{0},
 };
 
-/* ---- messages ---- */
+/* ---- reading params ---- */
+
+bool server_read_page(struct server_call *c)
+{
+	struct str cursor;
+
+	if (!scan_get_some(c->params, "cursor", &cursor))
+		return true;
+	server_refuse(c, RPC_INVALID_PARAMS,
+		      "unknown cursor: the list has one page");
+	return false;
+}
+
+bool server_read_tool(struct server_call *c, struct str *ret_name,
+		      struct str *ret_args)
+{
+	if (!scan_get(c->params, "name", ret_name) ||
+	    scan_type(*ret_name) != SCAN_STRING) {
+		server_refuse(c, RPC_INVALID_PARAMS,
+			      "params.name must be the name of a tool");
+		return false;
+	}
+	if (!scan_get_some(c->params, "arguments", ret_args))
+		*ret_args = STR("{}");
+	if (scan_type(*ret_args) == SCAN_OBJECT)
+		return true;
+	server_refuse(c, RPC_INVALID_PARAMS,
+		      "params.arguments must be an object");
+	return false;
+}
+
+/* ---- requests ---- */
 
 /* Error -32022: the versions supported, and the one asked for. */
-static void refuse_version(const struct exchange *x, struct str version)
+static void refuse_version(struct server_call *c, struct str version)
 {
 	AUTO(buf_release) struct buf data = BUF_INIT(BUF_UNBOUNDED);
 	struct jw w = jw_begin(&data);
@@ -272,38 +289,38 @@ static void refuse_version(const struct exchange *x, struct str version)
 	write_dates(&w);
 	jw_kv_raw(&w, "requested", version);
 	jw_end(&w);
-	rpc_write_error(x->out, &x->m->id, MCP_UNSUPPORTED_VERSION,
-			"unsupported protocol version", buf_str(&data));
+	refuse_with(c, MCP_UNSUPPORTED_VERSION, "unsupported protocol version",
+		    buf_str(&data));
 }
 
 /* Read a request that names its own version. False: an error was answered. */
-static bool read_own_version(struct exchange *x, struct str meta,
+static bool read_own_version(struct server_call *c, struct str meta,
 			     struct str version)
 {
 	struct str can;
 
 	if (scan_type(version) != SCAN_STRING) {
-		refuse(x, RPC_INVALID_PARAMS,
-		       "the protocol version in params._meta must be a "
-		       "string");
+		server_refuse(c, RPC_INVALID_PARAMS,
+			      "the protocol version in params._meta must be a "
+			      "string");
 		return false;
 	}
 	/* the string without its quotes */
-	x->revision =
+	c->revision =
 		mcp_revision_find((struct str){version.p + 1, version.n - 2});
-	if (!is_alone(x)) {
-		refuse_version(x, version);
+	if (!server_is_alone(c)) {
+		refuse_version(c, version);
 		return false;
 	}
 	if (!scan_get(meta, META("clientCapabilities"), &can) ||
 	    scan_type(can) != SCAN_OBJECT) {
-		refuse(x, RPC_INVALID_PARAMS,
-		       "params._meta must have the object \"" META(
-			       "clientCapabilities") "\"");
+		server_refuse(c, RPC_INVALID_PARAMS,
+			      "params._meta must have the object \"" META(
+				      "clientCapabilities") "\"");
 		return false;
 	}
-	if (x->s->state == SERVER_NEW)
-		become(x->s, SERVER_ALONE);
+	if (c->s->state == SERVER_NEW)
+		become(c->s, SERVER_ALONE);
 	return true;
 }
 
@@ -311,172 +328,296 @@ static bool read_own_version(struct exchange *x, struct str meta,
  * Find the revision of a request: that of initialize, or the one that it names
  * itself. False: an error was answered.
  */
-static bool read_revision(struct exchange *x)
+static bool read_revision(struct server_call *c)
 {
+	const enum server_state state = c->s->state;
 	struct str meta, version;
 
-	x->revision = x->s->revision;
+	c->revision = c->s->revision;
 	/* initialize begins the older era, also behind a probe */
-	if (scan_is(x->m->method, "initialize"))
+	if (scan_is(c->method, "initialize"))
 		return true;
-	if (scan_get_some(x->m->params, "_meta", &meta) &&
+	if (scan_get_some(c->params, "_meta", &meta) &&
 	    scan_get_some(meta, META("protocolVersion"), &version))
-		return read_own_version(x, meta, version);
-	if (x->s->state != SERVER_ALONE &&
-	    (x->s->state != SERVER_NEW ||
-	     !scan_is(x->m->method, "server/discover")))
+		return read_own_version(c, meta, version);
+	if (state != SERVER_ALONE &&
+	    (state != SERVER_NEW || !scan_is(c->method, "server/discover")))
 		return true;
-	refuse(x, RPC_INVALID_PARAMS,
-	       "params._meta must name the version: \"" META(
-		       "protocolVersion") "\"");
+	server_refuse(c, RPC_INVALID_PARAMS,
+		      "params._meta must name the version: \"" META(
+			      "protocolVersion") "\"");
 	return false;
 }
 
-static void on_request(struct exchange *x)
+/* The next method of the era, of the session's own and then the server's. */
+static const struct server_method *next_method(const struct server_call *c,
+					       const struct server_method *m)
 {
-	const struct method *m = NULL;
+	do {
+		m = m ? m + 1 : own_methods;
+		if (!m->name && m == own_methods + ARRAY_LEN(own_methods) - 1)
+			m = c->s->info->methods;
+		if (!m->name)
+			return NULL;
+	} while (m->when != SERVER_ALWAYS &&
+		 (m->when == SERVER_ONLY_ALONE) != server_is_alone(c));
+	return m;
+}
 
-	if (!read_revision(x))
+static void refuse_method(struct server_call *c)
+{
+	AUTO(buf_release) struct buf why = BUF_INIT(BUF_UNBOUNDED);
+	const struct server_method *m = next_method(c, NULL), *next;
+
+	buf_addf(&why, "method not found: this server has %s", m->name);
+	for (; (next = next_method(c, m)); m = next)
+		buf_addf(&why, "%s%s", next_method(c, next) ? ", " : " and ",
+			 next->name);
+	server_refuse(c, RPC_METHOD_NOT_FOUND, buf_cstr(&why));
+}
+
+static void on_request(struct server_call *c)
+{
+	const struct server_method *m = NULL;
+
+	if (!read_revision(c))
 		return;
-	for (size_t i = 0; !m && i < ARRAY_LEN(methods); i++)
-		if (scan_is(x->m->method, methods[i].name) &&
-		    (methods[i].when == METHOD_BOTH ||
-		     (methods[i].when == METHOD_ALONE) == is_alone(x)))
-			m = &methods[i];
+	while ((m = next_method(c, m)) && !scan_is(c->method, m->name))
+		;
 	if (!m)
-		refuse(x, RPC_METHOD_NOT_FOUND,
-		       is_alone(x) ? "method not found: this server has "
-				     "server/discover, tools/list and "
-				     "tools/call"
-				   : "method not found: this server has "
-				     "initialize, ping, tools/list and "
-				     "tools/call");
-	else if (m->when == METHOD_BOTH && !x->revision)
-		refuse(x, RPC_INVALID_REQUEST,
-		       "not initialized: send initialize first");
-	else if (scan_type(x->m->params) != SCAN_OBJECT)
-		refuse(x, RPC_INVALID_PARAMS, "params must be an object");
+		refuse_method(c);
+	else if (m->when == SERVER_ALWAYS && !c->revision)
+		server_refuse(c, RPC_INVALID_REQUEST,
+			      "not initialized: send initialize first");
+	else if (scan_type(c->params) != SCAN_OBJECT)
+		server_refuse(c, RPC_INVALID_PARAMS,
+			      "params must be an object");
 	else
-		m->run(x);
+		m->run(c);
+}
+
+static struct server_call *find_call(const struct server_session *s,
+				     struct str id)
+{
+	for (struct server_call *c = s->calls; c; c = c->next)
+		if (str_eq(c->id.raw, id))
+			return c;
+	return NULL;
+}
+
+/* Keep the id, and the token of progress: what outlives the message. */
+static void keep_id(struct server_call *c, const struct rpc_message *m)
+{
+	struct str meta, token = {NULL, 0};
+	char *p;
+
+	if (m->type == RPC_REQUEST && scan_get_some(m->params, "_meta", &meta))
+		token = scan_some(meta, "progressToken");
+	if (token.n > LIMIT_SERVER_ID_BYTES ||
+	    (token.p && scan_type(token) != SCAN_STRING &&
+	     scan_type(token) != SCAN_NUMBER))
+		token = (struct str){NULL, 0};
+	c->id = m->id;
+	p = mem_alloc(c->id.raw.n + token.n + 1);
+	memcpy(p, c->id.raw.p, c->id.raw.n);
+	c->id.raw.p = p;
+	if (!token.p)
+		return;
+	memcpy(p + c->id.raw.n, token.p, token.n);
+	c->token = (struct str){p + c->id.raw.n, token.n};
+}
+
+/* Reason why a request is none that can be answered; NULL: it is one. */
+static const char *refusal(const struct server_session *s,
+			   const struct rpc_message *m)
+{
+	if (m->type == RPC_INVALID || m->version != RPC_VERSION_OK)
+		return "invalid request: an object with \"jsonrpc\":\"2.0\" "
+		       "and a method is needed";
+	if (m->id.type == RPC_ID_OTHER)
+		return "invalid request: an id is a string or an integer";
+	if (s->n_calls >= LIMIT_SERVER_CALLS)
+		return "too many requests are open";
+	return find_call(s, m->id.raw) ? "a request with this id is open"
+				       : NULL;
+}
+
+static void begin_call(struct server_session *s, struct rpc_message *m,
+		       struct server_batch *batch)
+{
+	const char *why;
+	struct server_call *c;
+
+	if (m->id.raw.n > LIMIT_SERVER_ID_BYTES)
+		m->id = (struct rpc_id){.type = RPC_ID_OTHER,
+					.raw = STR("null")};
+	why = refusal(s, m);
+	c = mem_zalloc(sizeof(*c));
+	*c = (struct server_call){.s = s, .batch = batch, .next = s->calls};
+	keep_id(c, m);
+	if (batch)
+		batch->open++;
+	s->calls = c;
+	s->n_calls++;
+	c->method = m->method;
+	c->params = m->params;
+	if (why)
+		server_refuse(c, RPC_INVALID_REQUEST, why);
+	else
+		on_request(c);
+}
+
+static void drop_call(struct server_call *c)
+{
+	if (c->gone)
+		c->gone(c);
+	free_call(c);
+}
+
+static void on_notification(struct server_session *s,
+			    const struct rpc_message *m)
+{
+	struct server_call *c = NULL;
+	struct str id;
+
+	if (s->state == SERVER_GREETED &&
+	    scan_is(m->method, "notifications/initialized"))
+		become(s, SERVER_READY);
+	if (scan_is(m->method, "notifications/cancelled") &&
+	    scan_get_some(m->params, "requestId", &id))
+		c = find_call(s, id);
+	if (c)
+		drop_call(c);
 }
 
 static void on_object(struct server_session *s, struct str object,
-		      bool in_batch, struct buf *out)
+		      struct server_batch *batch)
 {
 	struct rpc_message m;
-	struct exchange x = {s, &m, out, in_batch, NULL};
 	enum rpc_type type = rpc_read(object, &m);
 
 	/* JSON-RPC gives no answer to an answer, however odd it is */
 	if (type == RPC_RESULT || type == RPC_ERROR)
 		return;
-	if (type == RPC_NOTIFICATION) {
-		if (s->state == SERVER_GREETED &&
-		    scan_is(m.method, "notifications/initialized"))
-			become(s, SERVER_READY);
-	} else if (type == RPC_INVALID || m.version != RPC_VERSION_OK) {
-		refuse(&x, RPC_INVALID_REQUEST,
-		       "invalid request: an object with \"jsonrpc\":\"2.0\" "
-		       "and a method is needed");
-	} else if (m.id.type == RPC_ID_OTHER) {
-		refuse(&x, RPC_INVALID_REQUEST,
-		       "invalid request: an id is a string or an integer");
-	} else {
-		on_request(&x);
-	}
+	if (type == RPC_NOTIFICATION)
+		on_notification(s, &m);
+	else
+		begin_call(s, &m, batch);
 }
 
-static void refuse_line(struct buf *out, int64_t code, const char *why)
+/* ---- messages in ---- */
+
+static void refuse_line(struct server_session *s, int64_t code, const char *why)
 {
-	rpc_write_error(out, NULL, code, why, (struct str){NULL, 0});
+	rpc_write_error(&s->out, NULL, code, why, (struct str){NULL, 0});
+	emit(s, NULL, true);
 }
 
-static void on_batch(struct server_session *s, struct str array,
-		     struct buf *out)
+static void on_batch(struct server_session *s, struct str array)
 {
-	AUTO(buf_release) struct buf answers = BUF_INIT(BUF_UNBOUNDED);
+	struct server_batch *b;
 	size_t n = scan_count(array);
 
 	if (!s->revision || strcmp(s->revision->date, "2025-03-26") != 0) {
-		refuse_line(out, RPC_INVALID_REQUEST,
+		refuse_line(s, RPC_INVALID_REQUEST,
 			    "batches belong to revision 2025-03-26 only");
 		return;
 	}
 	if (!n || n > LIMIT_SERVER_BATCH) {
-		refuse_line(out, RPC_INVALID_REQUEST,
+		refuse_line(s, RPC_INVALID_REQUEST,
 			    n ? "the batch has too many messages"
 			      : "the batch is empty");
 		return;
 	}
+	b = mem_zalloc(sizeof(*b));
+	*b = (struct server_batch){BUF_INIT(BUF_UNBOUNDED), 1};
 	for (struct scan_iter it = scan_over(array); scan_next(&it);)
-		on_object(s, it.value, true, &answers);
-	if (!answers.n)
-		return;
-	/* join the answers, one a line, to one array */
-	for (size_t i = 0; i + 1 < answers.n; i++)
-		if (answers.p[i] == '\n')
-			answers.p[i] = ',';
-	buf_addc(out, '[');
-	buf_add(out, answers.p, answers.n - 1);
-	buf_adds(out, "]\n");
+		on_object(s, it.value, b);
+	leave_batch(s, b);
 }
 
-static void on_line(struct server_session *s, struct str line, struct buf *out)
+static void on_line(struct server_session *s, struct str line)
 {
 	struct err err = ERR_INIT;
 	struct str value;
 
 	if (scan_document(line, NULL, &value, &err) < 0) {
 		err_wrap(&err, "parse error");
-		refuse_line(out, RPC_PARSE_ERROR, err.msg);
+		refuse_line(s, RPC_PARSE_ERROR, err.msg);
 		return;
 	}
 	if (scan_type(value) == SCAN_ARRAY)
-		on_batch(s, value, out);
+		on_batch(s, value);
 	else
-		on_object(s, value, false, out);
+		on_object(s, value, NULL);
 }
 
 static void on_frame(struct server_session *s, enum frame_result got,
-		     struct str line, struct buf *out)
+		     struct str line)
 {
 	char why[64];
 
 	if (got == FRAME_LINE)
-		on_line(s, line, out);
+		on_line(s, line);
 	if (got != FRAME_OVER)
 		return;
 	snprintf(why, sizeof(why), "the message is longer than %d MiB",
 		 LIMIT_SERVER_BYTES / (1024 * 1024));
-	refuse_line(out, RPC_INVALID_REQUEST, why);
+	refuse_line(s, RPC_INVALID_REQUEST, why);
 }
 
 void server_init(struct server_session *s, const struct server_info *info,
-		 const struct tool_env *env)
+		 void *arg, server_send_fn *send, void *send_arg)
 {
-	*s = (struct server_session){.info = info, .env = env};
+	*s = (struct server_session){
+		.info = info,
+		.arg = arg,
+		.send = send,
+		.send_arg = send_arg,
+		.out = BUF_INIT(BUF_UNBOUNDED),
+	};
 	frame_init(&s->in, LIMIT_SERVER_BYTES);
+}
+
+static void send_nowhere(UNUSED void *arg, UNUSED const struct server_call *c,
+			 UNUSED struct str message, UNUSED bool is_last)
+{
 }
 
 void server_release(struct server_session *s)
 {
+	struct server_call *c = s->calls, *next;
+
+	/* answers of others in a batch have no reader any more */
+	s->send = send_nowhere;
+	for (; c; c = next) {
+		next = c->next;
+		drop_call(c);
+	}
 	frame_release(&s->in);
+	buf_release(&s->out);
 }
 
-void server_feed(struct server_session *s, struct str in, struct buf *out)
+void server_send_to_buf(void *buf, UNUSED const struct server_call *c,
+			struct str message, UNUSED bool is_last)
+{
+	buf_add_str(buf, message);
+}
+
+void server_feed(struct server_session *s, struct str in)
 {
 	enum frame_result got;
 	struct str line = {NULL, 0};
 
 	frame_add(&s->in, in);
 	while ((got = frame_next(&s->in, &line)) != FRAME_NONE)
-		on_frame(s, got, line, out);
+		on_frame(s, got, line);
 }
 
-void server_end(struct server_session *s, struct buf *out)
+void server_end(struct server_session *s)
 {
 	struct str line = {NULL, 0};
 	enum frame_result got = frame_rest(&s->in, &line);
 
-	on_frame(s, got, line, out);
+	on_frame(s, got, line);
 }

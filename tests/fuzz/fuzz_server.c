@@ -3,7 +3,7 @@
  * where it is cut. Whatever comes in, what goes out is JSON, one value a line.
  */
 #include "core/base/scan.h"
-#include "core/server/server.h"
+#include "core/server/tools.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -49,8 +49,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const struct server_info info = {.name = "fuzz",
 						.version = "1",
 						.instructions = "",
-						.tools = tools};
+						.capabilities = "{}",
+						.methods =
+							server_tools_methods};
 	static const struct tool_env env;
+	static struct server_tools all = {tools, &env};
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct server_session s;
 	const char *bytes = (const char *)data + 1;
@@ -60,10 +63,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	size--;
 	cut = size * data[0] / 256;
-	server_init(&s, &info, &env);
-	server_feed(&s, (struct str){bytes, cut}, &out);
-	server_feed(&s, (struct str){bytes + cut, size - cut}, &out);
-	server_end(&s, &out);
+	server_init(&s, &info, &all, server_send_to_buf, &out);
+	server_feed(&s, (struct str){bytes, cut});
+	server_feed(&s, (struct str){bytes + cut, size - cut});
+	server_end(&s);
 	server_release(&s);
 	check_lines(buf_str(&out));
 	return 0;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/base/jw.h"
-#include "core/server/server.h"
+#include "core/server/tools.h"
 
 static const struct field echo_input[] = {
 	{0, FIELD_STRING, true, 0, "text", "what to say"},
@@ -38,8 +38,11 @@ static const struct tool tools[] = {
 static const struct server_info info = {.name = "test",
 					.version = "1",
 					.instructions = "be kind",
-					.tools = tools};
+					.capabilities =
+						SERVER_TOOLS_CAPABILITIES,
+					.methods = server_tools_methods};
 static const struct tool_env env;
+static struct server_tools echo_tools = {tools, &env};
 
 /* Feed all of it in portions of `step` bytes, and end the stream. */
 static UNUSED char *converse(const char *in, size_t step)
@@ -48,12 +51,11 @@ static UNUSED char *converse(const char *in, size_t step)
 	struct server_session s;
 	size_t n = strlen(in);
 
-	server_init(&s, &info, &env);
+	server_init(&s, &info, &echo_tools, server_send_to_buf, &out);
 	for (size_t i = 0; i < n; i += step)
 		server_feed(&s,
-			    (struct str){in + i, n - i < step ? n - i : step},
-			    &out);
-	server_end(&s, &out);
+			    (struct str){in + i, n - i < step ? n - i : step});
+	server_end(&s);
 	server_release(&s);
 	return buf_steal(&out);
 }

@@ -26,8 +26,7 @@ static void converse_both(struct pair *p, size_t step)
 		size_t n = out.n < step ? out.n : step;
 
 		if (n) {
-			server_feed(&p->server, (struct str){out.p, n},
-				    &p->back);
+			server_feed(&p->server, (struct str){out.p, n});
 			session_wrote(p->client, n);
 		} else if (p->back.n) {
 			n = p->back.n < step ? p->back.n : step;
@@ -107,7 +106,7 @@ static void play(const char *pin, const struct mcp_revision *r, size_t step)
 	};
 	bool older = r->era == MCP_ERA_INITIALIZE;
 
-	server_init(&p.server, &info, &env);
+	server_init(&p.server, &info, &echo_tools, server_send_to_buf, &p.back);
 	session_start(p.client, NS_PER_S);
 	drain(p.client, &p.events);
 	converse_both(&p, step);
