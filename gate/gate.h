@@ -689,6 +689,28 @@ struct gate_said {
 int gate_run_tool(const char *const argv[], struct str input,
 		  struct gate_said *ret, struct err *err) MUST_USE;
 
+/* This program, started once more by the person's own command. */
+struct gate_again {
+	pid_t pid;
+	int pidfd; /* readable at its end; owned, -1 without */
+};
+
+/*
+ * Start this very program once more, beside this one: not confined, in a
+ * session of its own, with the person's environment. SIGTERM reaches it when
+ * this process ends, however that comes.
+ *
+ * argv    ends in NULL; the words of a command behind argv[0], which is a name
+ * fd      for its 0 to 3; borrowed
+ * errors  ERR_SYS
+ */
+int gate_again_start(const char *const argv[], const int fd[4],
+		     struct gate_again *ret, struct err *err) MUST_USE;
+void gate_again_signal(const struct gate_again *a, int signal);
+/* Reap it, however long its end takes, and give everything back. Returns the
+   status as a shell has it; -1: none runs. */
+int gate_again_wait(struct gate_again *a);
+
 /* ---- for doctor and help ---- */
 
 /* Facts of the default policy on this kernel; borrowed from the gate. */

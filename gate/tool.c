@@ -1,7 +1,9 @@
-/* Tools of the system that a person's own command runs: gate_run_tool(). */
+/* Programs that a person's own command runs: tools of the system, and this
+   program once more. */
 #include "gate/gate.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -104,4 +106,32 @@ int gate_run_tool(const char *const argv[], struct str input,
 	if (r == 0)
 		ret->error = arena_str(ret->arena, str_trim(buf_str(&said)));
 	return r;
+}
+
+int gate_again_start(const char *const argv[], const int fd[4],
+		     struct gate_again *ret, struct err *err)
+{
+	struct process p = PROCESS_NONE;
+
+	if (process_again(argv, (const char *const *)environ, fd, &p) < 0)
+		return err_sys(err, errno, "%s", argv[0]);
+	*ret = (struct gate_again){p.pid, p.pidfd};
+	return 0;
+}
+
+void gate_again_signal(const struct gate_again *a, int signal)
+{
+	if (a->pid > 0)
+		kill(a->pid, signal);
+}
+
+int gate_again_wait(struct gate_again *a)
+{
+	struct process p = {.pid = a->pid, .pidfd = a->pidfd};
+	int status = process_wait(&p);
+
+	*a = (struct gate_again){0, -1};
+	if (status == -1)
+		return -1;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

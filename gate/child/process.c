@@ -207,6 +207,43 @@ int process_execute(const char *path, const char *const argv[],
 	return 0;
 }
 
+struct again {
+	const char *const *argv, *const *envp;
+	const int *fd;
+};
+
+static void execute_again(const void *arg)
+{
+	const struct again *a = arg;
+	int aside[PROCESS_FDS];
+	sigset_t none;
+
+	for (int i = 0; i < PROCESS_FDS; i++) {
+		aside[i] = fcntl(a->fd[i], F_DUPFD_CLOEXEC, ASIDE);
+		if (aside[i] < 0)
+			return;
+	}
+	for (int i = 0; i < PROCESS_FDS; i++)
+		if (dup2(aside[i], i) < 0)
+			return;
+	if (close_range(PROCESS_FDS, ~0U, 0) < 0 || setsid() < 0 ||
+	    prctl(PR_SET_PDEATHSIG, SIGTERM) < 0)
+		return;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	execve("/proc/self/exe", (char *const *)a->argv,
+	       (char *const *)a->envp);
+	_exit(127);
+}
+
+int process_again(const char *const argv[], const char *const envp[],
+		  const int fd[4], struct process *ret)
+{
+	const struct again a = {argv, envp, fd};
+
+	return process_fork(execute_again, &a, ret);
+}
+
 /* ---- the end ---- */
 
 int process_left_ms(uint64_t until_ns)

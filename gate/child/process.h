@@ -5,6 +5,7 @@
  *	process_share()	   runs a C function in our memory: init, helpers
  *	process_fork()	   runs a C function in a copy of our memory
  *	process_execute()  runs a file: the proxy, the browser, crontab
+ *	process_again()	   runs this program once more
  *
  *	struct process p = PROCESS_NONE;
  *	if (process_share(entry, arg, CLONE_NEWUSER, &p) < 0)
@@ -73,6 +74,17 @@ int process_execute(const char *path, const char *const argv[],
 		    const char *const envp[], const int *fd, size_t n_fds,
 		    int first, struct process *ret) MUST_USE;
 #define PROCESS_FDS 4
+
+/*
+ * Start a process that executes this very program, unconfined, in a session of
+ * its own, and gets SIGTERM when ours ends. Signals are as a program expects
+ * them; 0 to 3 are `fd`, all others are closed.
+ *
+ * returns  0, or -1 and errno; what fails before the program begins is its
+ *	    status 127
+ */
+int process_again(const char *const argv[], const char *const envp[],
+		  const int fd[4], struct process *ret) MUST_USE;
 
 /* Milliseconds until then, rounded up, for poll(2); 0: the time is over. */
 int process_left_ms(uint64_t until_ns) MUST_USE;

@@ -1,5 +1,6 @@
 /* Processes of each kind: they run, they end, and nothing of them is left. */
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -183,6 +184,31 @@ TEST(execute, no_such_file, is_an_errno)
 					 3, &p),
 			 ENOENT);
 	assert_int_equal(p.pid, 0);
+}
+
+/* The program of the tests lists them and ends. */
+TEST(again, this_program, runs_once_more)
+{
+	const char *const argv[] = {"again", "--list", NULL};
+	const char *const envp[] = {NULL};
+	struct process p = PROCESS_NONE;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), out[2], status;
+	char text[64] = "";
+
+	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	assert_int_equal(process_again(argv, envp,
+				       (const int[4]){null, null, null, out[1]},
+				       &p),
+			 0);
+	close(out[1]);
+	assert_true(process_has_ended(&p, in_ms(20000)));
+	status = process_wait(&p);
+	assert_true(WIFEXITED(status));
+	assert_int_not_equal(WEXITSTATUS(status), 127);
+	/* nobody else has its descriptor 3 */
+	assert_int_equal(read(out[0], text, sizeof(text)), 0);
+	close(out[0]);
+	close(null);
 }
 
 TEST(left, rounds_up, and_ends_at_zero)
