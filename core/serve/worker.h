@@ -1,0 +1,53 @@
+/*
+ * Commands of matins, each in a process of its own, as a person would type
+ * them: a run that takes long, crashes or is cancelled disturbs no other.
+ *
+ *	struct workers *all = workers_new(&loop);
+ *	job = worker_start(all, &work);	begins when it is its turn
+ *	... work.event(arg, line), work.done(arg, status, said)
+ *	worker_stop(job);		nobody waits for it: no callback comes
+ *	workers_stop(all);		the end: SIGTERM to all
+ *	... loop_turn() until workers_are_idle(all)
+ *	workers_free(all);
+ */
+#ifndef CORE_SERVE_WORKER_H
+#define CORE_SERVE_WORKER_H
+
+#include "core/base/err.h"
+#include "core/base/loop.h"
+#include "core/base/str.h"
+
+/* Commands that run at one time; others wait for their turn. */
+#define WORKERS_MAX 32
+/* Output of one, bytes. */
+#define WORKER_OUTPUT_BYTES (256 * 1024 * 1024)
+/* Time for an orderly end, milliseconds, before SIGKILL. */
+#define WORKER_GRACE_MS 10000
+
+struct workers;
+struct worker;
+
+struct work {
+	const struct strlist *words; /* behind "matins"; copied */
+	struct str input;	     /* standard input; copied */
+	/* a line that was written to descriptor 3; may be NULL */
+	void (*event)(void *arg, struct str line);
+	/* said: standard output; a status of -1: it could not be started, and
+	   this is why. The worker is freed next. */
+	void (*done)(void *arg, int status, struct str said);
+	void *arg;
+};
+
+struct workers *workers_new(struct loop *loop) MUST_USE;
+/* Kill what is left. Takes NULL. */
+void workers_free(struct workers *all);
+/* Begin a command now, or when others have ended; done() is never called before
+   this returns. */
+struct worker *worker_start(struct workers *all, const struct work *work)
+	MUST_USE;
+/* End it in order; no callback comes any more. */
+void worker_stop(struct worker *w);
+void workers_stop(struct workers *all);
+bool workers_are_idle(const struct workers *all) MUST_USE;
+
+#endif

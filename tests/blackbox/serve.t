@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# `matins serve`: routines for other clients, over stdio.
+. "${BASH_SOURCE%/*}/lib.sh"
+
+cat >matins.toml <<-END
+	[routines.two]
+	description = "says hello twice"
+	params.city = { type = "string", description = "where" }
+	params.times = { type = "integer", default = 2, maximum = 5 }
+	[[routines.two.steps]]
+	name = "a"
+	type = "script"
+	command = "echo"
+	args = ["hello", "\$input.city"]
+	[[routines.two.steps]]
+	name = "b"
+	type = "script"
+	command = "echo"
+	args = ["times", "\$input.times"]
+	[routines.red]
+	[[routines.red.steps]]
+	name = "a"
+	type = "script"
+	command = "false"
+	[routines.slow]
+	[[routines.slow.steps]]
+	name = "a"
+	type = "script"
+	command = "sh"
+	args = ["-c", ": >$T/begun; exec sleep 987"]
+	timeout = 990
+	sandbox = { write = ["."], exec = ["sleep"] }
+END
+
+# call WHAT PARAMS: one request as a client would write it; its answer in one.json
+hello='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
+call() {
+	printf '%s\n{"jsonrpc":"2.0","id":1,"method":"tools/%s","params":%s}\n' \
+		"$hello" "$1" "$2" >in.jsonl
+	run_matins_stdin in.jsonl serve --routines
+	grep -a '"id":1,' "$out" >one.json
+}
+
+# ---- tools ----
+
+call list '{}'
+exit_is "the client's end is a good end" 0
+json_file_is "a routine is a tool" one.json \
+	result.tools[0].name routine__two \
+	result.tools[0].description 'says hello twice' \
+	result.tools[0].annotations.readOnlyHint false
+json_file_is "its parameters are the schema" one.json \
+	result.tools[0].inputSchema.properties.city.type string \
+	result.tools[0].inputSchema.required '["city"]' \
+	result.tools[0].inputSchema.additionalProperties false
+json_file_is "the tools beside the routines" one.json \
+	result.tools[3].name routine_list result.tools[4].name step_run \
+	result.tools[5].name report_get result.tools[6].name history \
+	result.tools[7].name doctor result.tools '#8' \
+	result.tools[5].annotations.readOnlyHint true
+
+call call '{"name":"routine__two","arguments":{"city":"Ulm","times":3}}'
+json_file_is "a run gives its report" one.json \
+	result.isError false \
+	result.structuredContent.schema matins-report/1 \
+	result.structuredContent.step_results[0].output 'hello Ulm' \
+	result.structuredContent.step_results[1].output 'times 3' \
+	result.content[0].text '~hello Ulm'
+call call '{"name":"routine__two","arguments":{"city":"Ulm","times":9}}'
+json_file_is "arguments are judged by the schema" one.json \
+	result.isError true result.content[0].text '~times: is 9, must be at most 5'
+call call '{"name":"routine__two","arguments":{}}'
+json_file_is "a missing argument is named" one.json \
+	result.isError true result.content[0].text '~city'
+call call '{"name":"routine__red"}'
+json_file_is "a run with a failed step is an error, with its report" one.json \
+	result.isError true result.structuredContent.success false
+call call '{"name":"routine__tow"}'
+json_file_is "an unknown tool: the nearest is offered" one.json \
+	error.code -32602 error.message '~did you mean routine__two'
+call call '{"name":"step_run","arguments":{"routine":"two","step":"a","params":{"city":"Rome"}}}'
+json_file_is "one step runs" one.json result.isError false \
+	result.structuredContent.step_results '#1' \
+	result.structuredContent.step_results[0].output 'hello Rome'
+call call '{"name":"step_run","arguments":{"routine":"two","step":"z"}}'
+json_file_is "an unknown step is told" one.json result.isError true \
+	result.content[0].text '~no step z'
+call call '{"name":"step_run","arguments":{"routine":"--config=x","step":"a"}}'
+json_file_is "an argument is never an option" one.json result.isError true \
+	result.content[0].text '~pattern'
+call call '{"name":"history","arguments":{"limit":2}}'
+json_file_is "past runs are listed" one.json \
+	result.structuredContent.runs '#2'
+call call '{"name":"report_get","arguments":{"generation":1}}'
+json_file_is "a past report is read" one.json \
+	result.structuredContent.generation 1
+call call '{"name":"report_get","arguments":{"generation":999}}'
+json_file_is "a report that is not there" one.json result.isError true \
+	result.content[0].text '~no generation 999'
+call call '{"name":"doctor","arguments":{"routine":"two"}}'
+json_file_is "the doctor answers" one.json \
+	result.isError false result.structuredContent.ok true
+
+# ---- usage ----
+
+run_matins serve
+exit_is "nothing to serve is a usage error" 64
+err_like "nothing to serve: the option is named" '--routines'
+run_matins serve --routines -c none.toml
+exit_is "a configuration that is not there" 1
+unset MATINS_ALLOW
+run_matins serve --routines
+exit_is "a file that nobody allowed is not served" 1
+err_like "not allowed: the command is named" 'matins allow'
+
+done_testing
