@@ -32,6 +32,14 @@ cat >matins.toml <<-END
 	sandbox = { write = ["."], exec = ["sleep"] }
 END
 
+# scene NAME: a conversation of serve.py, which prints what was wrong
+scene() {
+	rm -f begun
+	timeout -k 5 "${LIMIT_S:-120}" "$PYTHON" \
+		"$TOP/tests/blackbox/serve.py" "$1" \
+		"$BIN" serve --routines 2>"$err" || echo "status $?"
+}
+
 # call WHAT PARAMS: one request as a client would write it; its answer in one.json
 hello='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
 call() {
@@ -100,6 +108,21 @@ json_file_is "a report that is not there" one.json result.isError true \
 call call '{"name":"doctor","arguments":{"routine":"two"}}'
 json_file_is "the doctor answers" one.json \
 	result.isError false result.structuredContent.ok true
+
+# ---- conversations ----
+
+is "both eras are spoken in one session" "$(scene eras)" ""
+is "progress is told as steps end" "$(scene progress)" ""
+is "a cancelled run ends and is not answered" "$(scene cancel)" ""
+nothing_left "a cancelled run: nothing is left" "sleep 987"
+is "a client that goes takes its run along" "$(scene killed)" ""
+nothing_left "a client that goes: nothing is left" "sleep 987"
+is "matins killed: the run goes, too" "$(scene shot)" ""
+nothing_left "matins killed: nothing is left" "sleep 987"
+is "hostile lines are errors, and the session goes on" "$(scene hostile)" ""
+is "a client that does not read is not read" "$(scene flood)" ""
+is "too many calls are refused" "$(scene many)" ""
+nothing_left "too many calls: nothing is left" "sleep 987"
 
 # ---- usage ----
 

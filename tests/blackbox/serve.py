@@ -1,0 +1,274 @@
+"""A client of `matins serve` on pipes, in scenes.
+
+    serve.py SCENE PROGRAM ARGS...
+
+prints what was wrong, a line each, or nothing.
+"""
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+
+META = "io.modelcontextprotocol/"
+LIMIT_S = 40
+
+
+class Client:
+    def __init__(self, words):
+        self.p = subprocess.Popen(words, stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE)
+        self.got = b""
+        self.messages = []
+        self.n = 0
+
+    def raw(self, data):
+        self.p.stdin.write(data)
+        self.p.stdin.flush()
+
+    def send(self, method, params=None, is_request=True):
+        message = {"jsonrpc": "2.0", "method": method}
+        if params is not None:
+            message["params"] = params
+        if is_request:
+            self.n += 1
+            message["id"] = self.n
+        self.raw(json.dumps(message).encode() + b"\n")
+        return self.n
+
+    def read(self, until=None):
+        """The next message; with `until`, the answer to that id."""
+        end = time.monotonic() + LIMIT_S
+        while True:
+            while b"\n" in self.got:
+                line, self.got = self.got.split(b"\n", 1)
+                message = json.loads(line)
+                self.messages.append(message)
+                if until is None or (message.get("id") == until and
+                                     "method" not in message):
+                    return message
+            left = end - time.monotonic()
+            if left < 0 or not select.select([self.p.stdout], [], [], left)[0]:
+                raise SystemExit(f"no answer to {until}: {self.messages[-3:]}")
+            more = os.read(self.p.stdout.fileno(), 65536)
+            if not more:
+                raise SystemExit(f"it ended before {until} was answered")
+            self.got += more
+
+    def ask(self, method, params=None):
+        return self.read(self.send(method, params))
+
+    def hello(self, date="2025-11-25", can=None):
+        answer = self.ask("initialize", {
+            "protocolVersion": date, "capabilities": can or {},
+            "clientInfo": {"name": "scene", "version": "1"}})
+        self.send("notifications/initialized", is_request=False)
+        return answer
+
+    def end(self):
+        self.p.stdin.close()
+        return self.p.wait(LIMIT_S)
+
+
+def alone(params=None, can=None, **more):
+    """Params of a request that stands alone."""
+    meta = {META + "protocolVersion": "2026-07-28",
+            META + "clientCapabilities": can or {}, **more}
+    return {**(params or {}), "_meta": meta}
+
+
+def say(*words):
+    print(*words)
+
+
+def wait_for_file(path):
+    end = time.monotonic() + LIMIT_S
+    while not os.path.exists(path) and time.monotonic() < end:
+        time.sleep(0.02)
+    if not os.path.exists(path):
+        raise SystemExit(f"{path} did not come")
+
+
+def is_gone(pid):
+    end = time.monotonic() + LIMIT_S
+    while os.path.exists(f"/proc/{pid}") and time.monotonic() < end:
+        time.sleep(0.02)
+    return not os.path.exists(f"/proc/{pid}")
+
+
+def progress(c):
+    """Steps are told as they end, only to those that ask for it."""
+    c.hello()
+    answer = c.read(c.send("tools/call", {
+        "name": "routine__two", "arguments": {"city": "Ulm"},
+        "_meta": {"progressToken": 7}}))
+    told = [m["params"] for m in c.messages
+            if m.get("method") == "notifications/progress"]
+    if [t["progressToken"] for t in told] != [7, 7]:
+        say("tokens", told)
+    if [t["progress"] for t in told] != [1, 2] or told[0]["total"] != 2:
+        say("numbers", told)
+    if told[0]["message"] != "a: ok":
+        say("message", told[0])
+    if answer["result"]["isError"]:
+        say("result", answer)
+    del c.messages[:]
+    c.ask("tools/call", {"name": "routine__two", "arguments": {"city": "U"}})
+    if len(c.messages) != 1:
+        say("without a token", c.messages)
+
+
+def cancel(c):
+    """A cancelled run ends, is not answered, and others go on."""
+    c.hello()
+    n = c.send("tools/call", {"name": "routine__slow"})
+    wait_for_file("begun")
+    if "result" not in c.ask("ping"):
+        say("ping during a call")
+    c.send("notifications/cancelled", {"requestId": n, "reason": "enough"},
+           is_request=False)
+    last = c.ask("tools/call", {"name": "history", "arguments": {}})
+    end = time.monotonic() + LIMIT_S
+    while time.monotonic() < end:
+        run = c.ask("tools/call", {"name": "history", "arguments": {
+            "limit": 1}})["result"]["structuredContent"]["runs"][0]
+        if run["state"] == "finished":
+            break
+    if run["state"] != "finished":
+        say("the run goes on", run)
+    if any(m.get("id") == n for m in c.messages) or "error" in last:
+        say("a cancelled call was answered", c.messages)
+
+
+def killed(c):
+    """The client goes: the run and its program end."""
+    c.hello()
+    c.send("tools/call", {"name": "routine__slow"})
+    wait_for_file("begun")
+    c.p.stdin.close()
+    c.p.stdout.close()
+    if not is_gone_child(c.p):
+        say("matins goes on without a client")
+
+
+def is_gone_child(p):
+    try:
+        p.wait(LIMIT_S)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def shot(c):
+    """matins itself is killed: the run ends all the same."""
+    c.hello()
+    c.send("tools/call", {"name": "routine__slow"})
+    wait_for_file("begun")
+    c.p.kill()
+    c.p.wait()
+
+
+def hostile(c):
+    """Lines that are no message, too long, too deep, too many."""
+    c.raw(b"\x00\xff{{{\n[1,2\nnull\n42\n\"x\"\n" + b"[" * 5000 + b"\n")
+    for _ in range(6):
+        if "error" not in c.read():
+            say("a bad line was no error")
+    c.hello()
+    c.raw(b'{"jsonrpc":"2.0","id":1e400,"method":"ping"}\n')
+    if c.read()["error"]["code"] != -32600:
+        say("an id out of range", c.messages[-1])
+    c.raw(b'{"jsonrpc":"2.0","id":"' + b"i" * 100000 + b'","method":"ping"}\n')
+    if c.read()["error"]["code"] != -32600:
+        say("an id without end", c.messages[-1])
+    c.raw(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":"' +
+          b"x" * (5 << 20) + b'"}\n')
+    if "longer than" not in c.read()["error"]["message"]:
+        say("a message without end", c.messages[-1])
+    before = memory(c.p.pid)
+    for _ in range(64):
+        c.raw(b"y" * (1 << 20))
+    c.raw(b"\n")
+    c.read()
+    if memory(c.p.pid) - before > 32 << 20:
+        say("memory grew by", memory(c.p.pid) - before)
+    if "result" not in c.ask("ping"):
+        say("the session is over")
+
+
+def memory(pid):
+    with open(f"/proc/{pid}/statm", encoding="ascii") as f:
+        return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def flood(c):
+    """A client that asks and does not read: nothing more is read of it."""
+    c.hello()
+    line = b'{"jsonrpc":"2.0","id":"%d","method":"tools/list"}\n'
+    os.set_blocking(c.p.stdin.fileno(), False)
+    sent = 0
+    while select.select([], [c.p.stdin], [], 1)[1] and sent < 200000:
+        try:
+            c.raw(b"".join(line % (sent + i) for i in range(50)))
+            sent += 50
+        except BlockingIOError:
+            pass
+    if sent >= 200000:
+        say("all was read of a client that reads nothing")
+    if memory(c.p.pid) > 256 << 20:
+        say("memory", memory(c.p.pid))
+
+
+def many(c):
+    """More calls than may be open: the others are refused, all are answered."""
+    c.hello()
+    ids = [c.send("tools/call", {"name": "routine__slow"}) for _ in range(300)]
+    refused = [c.read() for _ in range(300 - 256)]
+    if any("too many" not in m["error"]["message"] for m in refused):
+        say("refusals", refused[:2])
+    for n in ids:
+        c.send("notifications/cancelled", {"requestId": n}, is_request=False)
+    if "result" not in c.ask("ping"):
+        say("the session is over")
+
+
+def eras(c):
+    """Both eras in one session, in any order."""
+    found = c.ask("server/discover", alone())["result"]
+    if found["supportedVersions"] != ["2026-07-28"]:
+        say("discover", found)
+    if META + "serverInfo" not in found["_meta"]:
+        say("no name", found)
+    tools = c.ask("tools/list", alone())["result"]
+    if tools["resultType"] != "complete" or "ttlMs" not in tools:
+        say("list", tools)
+    old = c.hello("2024-11-05")["result"]
+    if old["protocolVersion"] != "2024-11-05":
+        say("handshake", old)
+    listed = c.ask("tools/list")["result"]
+    if "resultType" in listed or "title" in listed["tools"][0]:
+        say("the older era has members of the newer one", listed)
+    called = c.ask("tools/call", {"name": "routine_list"})["result"]
+    if "structuredContent" in called:
+        say("structured content of 2024", called)
+    called = c.ask("tools/call", alone({"name": "routine_list"}))["result"]
+    if "structuredContent" not in called:
+        say("structured content", called)
+
+
+def main():
+    scene = globals()[sys.argv[1]]
+    c = Client(sys.argv[2:])
+    scene(c)
+    if c.p.poll() is None:
+        if not c.p.stdin.closed and sys.argv[1] != "flood":
+            status = c.end()
+            if status:
+                say("status", status)
+        else:
+            c.p.kill()
+            c.p.wait()
+
+
+main()
