@@ -15,156 +15,16 @@
 #include "core/cli/put.h"
 #include "core/cli/target.h"
 #include "core/cli/tool_args.h"
+#include "core/cli/tool_text.h"
 #include "core/client/tool_check.h"
 #include "core/config/paths.h"
 #include "core/mcp/wire/content.h"
 #include "core/mcp/wire/uri_template.h"
 #include "core/run/tool_policy.h"
-#include "core/schema/describe.h"
-
-/* Longest text of one line in a list. */
-#define LINE_CHARS 100
 
 const struct option options_tools[] = {{.letter = OPTIONS_TARGET}};
 const struct option options_prompts[] = {{.letter = OPTIONS_TARGET}};
 const struct option options_resources[] = {{.letter = OPTIONS_TARGET}};
-
-/* ---- texts ---- */
-
-static bool is_true(struct str json)
-{
-	return json.p && scan_type(json) == SCAN_TRUE;
-}
-
-/* A string of the server on one line; false when there is none. */
-static bool add_text(const struct target *t, struct str json, size_t max,
-		     struct buf *out)
-{
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	struct str s;
-
-	if (!scan_string(json, &text))
-		return false;
-	s = str_trim(buf_str(&text));
-	if (max && str_find(s, '\n') < s.n) {
-		s.n = str_find(s, '\n');
-		max = max < s.n ? max : s.n + 3;
-	}
-	if (!s.n)
-		return false;
-	if (max && s.n > max) {
-		target_show(t, str_first(s, max), false, out);
-		buf_adds(out, "…");
-	} else {
-		target_show(t, s, !max, out);
-	}
-	return true;
-}
-
-/* Indent all lines of a text. */
-static void add_indented(struct str text, const char *indent, struct buf *out)
-{
-	while (text.p) {
-		struct str line = str_cut(&text, '\n');
-
-		buf_adds(out, line.n ? indent : "");
-		buf_add_str(out, line);
-		buf_addc(out, '\n');
-	}
-}
-
-/* Name, and the title where it says something else (TL-7). */
-static void add_head(const struct target *t, const struct listing_item *item,
-		     struct buf *out)
-{
-	AUTO(buf_release) struct buf title = BUF_INIT(BUF_UNBOUNDED);
-	struct str name = tool_title(item->json);
-
-	target_show(t, item->name, false, out);
-	if (!name.p)
-		name = scan_some(item->json, "name");
-	if (name.p && !scan_is(name, "") &&
-	    add_text(t, name, LINE_CHARS, &title) &&
-	    !str_eq(buf_str(&title), item->name))
-		buf_addf(out, " — %s", buf_cstr(&title));
-	buf_addc(out, '\n');
-}
-
-/* ---- arguments of a tool ---- */
-
-static void add_types(const struct schema_property *p, struct buf *out)
-{
-	bool any = false;
-
-	for (unsigned bit = 1; bit <= SCHEMA_TYPE_OBJECT; bit <<= 1) {
-		/* every integer is a number */
-		if (!(p->types & bit) || (bit == SCHEMA_TYPE_INTEGER &&
-					  (p->types & SCHEMA_TYPE_NUMBER)))
-			continue;
-		buf_addf(out, "%s%s", any ? "|" : "",
-			 schema_type_name((enum schema_type)bit));
-		any = true;
-	}
-	buf_adds(out, any ? "" : "any");
-}
-
-static void add_property(const struct target *t,
-			 const struct schema_property *p, size_t width,
-			 bool whole, struct buf *out)
-{
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	size_t before;
-
-	buf_adds(out, "    ");
-	before = out->n;
-	target_show(t, p->name, false, out);
-	while (out->n < before + width)
-		buf_addc(out, ' ');
-	buf_adds(out, "  ");
-	add_types(p, out);
-	buf_adds(out, p->is_required ? ", required" : "");
-	if (p->fallback.p) {
-		buf_adds(out, ", default ");
-		target_show(t, str_first(p->fallback, 200), false, out);
-	}
-	for (size_t i = 0; i < p->n_choices && i < 20; i++) {
-		buf_adds(out, i ? ", " : "; ");
-		target_show(t, p->choice[i].value, false, out);
-	}
-	if (p->n_choices > 20)
-		buf_addf(out, ", … (%zu)", p->n_choices);
-	buf_addc(out, '\n');
-	if (!whole || !p->description.n)
-		return;
-	target_show(t, str_trim(p->description), true, &text);
-	add_indented(buf_str(&text), "        ", out);
-}
-
-/* schema  {NULL, 0}: nothing is said */
-static void add_properties(const struct target *t, struct str schema,
-			   bool whole, struct buf *out)
-{
-	AUTO(schema_freep) struct schema *s = NULL;
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	struct schema_property *p;
-	struct err err = ERR_INIT;
-	size_t n, width = 0;
-
-	if (!schema.p)
-		return;
-	if (schema_compile(schema, NULL, &s, &err) < 0) {
-		buf_adds(out, "    (the schema is unusable: ");
-		target_show(t, str_of(err.msg), false, out);
-		buf_adds(out, ")\n");
-		return;
-	}
-	n = schema_properties(s, &arena, &p);
-	for (size_t i = 0; i < n; i++)
-		if (p[i].name.n > width && p[i].name.n <= 24)
-			width = p[i].name.n;
-	for (size_t i = 0; i < n; i++)
-		add_property(t, &p[i], width, whole, out);
-}
 
 /* ---- one entry ---- */
 
@@ -177,12 +37,12 @@ static void add_arguments(const struct target *t, struct str list,
 		if (!name.p || scan_type(name) != SCAN_STRING)
 			continue;
 		buf_adds(out, "    ");
-		add_text(t, name, LINE_CHARS, out);
-		if (is_true(scan_some(it.value, "required")))
+		text_line(t->scrub, name, TEXT_LINE_CHARS, out);
+		if (scan_true(it.value, "required"))
 			buf_adds(out, "  required");
 		buf_adds(out, "  ");
-		if (!add_text(t, scan_some(it.value, "description"), LINE_CHARS,
-			      out))
+		if (!text_line(t->scrub, scan_some(it.value, "description"),
+			       TEXT_LINE_CHARS, out))
 			out->n -= 2;
 		buf_addc(out, '\n');
 	}
@@ -222,83 +82,19 @@ static void show_item(const struct target *t, enum listing_kind kind,
 	AUTO(buf_release) struct buf mime = BUF_INIT(BUF_UNBOUNDED);
 	struct str json = item->json;
 
-	add_head(t, item, out);
-	if (add_text(t, scan_some(json, "description"), LINE_CHARS, &line))
+	text_head(t->scrub, item, out);
+	if (text_line(t->scrub, scan_some(json, "description"), TEXT_LINE_CHARS,
+		      &line))
 		buf_addf(out, "  %s\n", buf_cstr(&line));
 	if (kind == LISTING_TOOLS)
 		add_denial(t, item, out);
 	if (kind == LISTING_TOOLS)
-		add_properties(t, tool_input_schema(json), false, out);
+		text_arguments(t->scrub, tool_input_schema(json), false, out);
 	else if (kind == LISTING_PROMPTS)
 		add_arguments(t, scan_some(json, "arguments"), out);
-	else if (add_text(t, scan_some(json, "mimeType"), LINE_CHARS, &mime))
+	else if (text_line(t->scrub, scan_some(json, "mimeType"),
+			   TEXT_LINE_CHARS, &mime))
 		buf_addf(out, "    %s\n", buf_cstr(&mime));
-}
-
-/* A hint in words; of an unknown one its key and value. */
-static void add_hint(const struct target *t, struct str key, struct str value,
-		     struct buf *out)
-{
-	static const struct {
-		const char *key, *if_true, *if_false;
-	} hints[] = {
-		{"readOnlyHint", "read-only", "not read-only"},
-		{"destructiveHint", "destructive", "not destructive"},
-		{"idempotentHint", "idempotent", "not idempotent"},
-		{"openWorldHint", "open world", "closed world"},
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(hints); i++) {
-		if (!str_is(key, hints[i].key))
-			continue;
-		buf_adds(out,
-			 is_true(value) ? hints[i].if_true : hints[i].if_false);
-		return;
-	}
-	target_show(t, key, false, out);
-	buf_addf(out, " %.*s", STR_ARG(value));
-}
-
-static void add_hints(const struct target *t, struct str annotations,
-		      struct buf *out)
-{
-	bool any = false;
-
-	for (struct scan_iter it = scan_over(annotations); scan_next(&it);) {
-		AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
-
-		if (scan_type(it.value) != SCAN_TRUE &&
-		    scan_type(it.value) != SCAN_FALSE)
-			continue;
-		scan_string(it.key, &key);
-		buf_adds(out, any ? ", " : "  hints from the server: ");
-		add_hint(t, buf_str(&key), it.value, out);
-		any = true;
-	}
-	buf_adds(out, any ? "\n" : "");
-}
-
-/* Show the whole entry of one tool. */
-static void show_tool(const struct target *t, const struct listing_item *item,
-		      struct buf *out)
-{
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	struct str json = item->json, output = scan_some(json, "outputSchema");
-
-	add_head(t, item, out);
-	if (add_text(t, scan_some(json, "description"), 0, &text))
-		add_indented(buf_str(&text), "  ", out);
-	buf_adds(out, "\n  takes\n");
-	add_properties(t, tool_input_schema(json), true, out);
-	if (output.p) {
-		buf_adds(out, "\n  gives\n");
-		add_properties(t, output, true, out);
-	}
-	if (scan_some(json, "annotations").p) {
-		buf_addc(out, '\n');
-		add_hints(t, scan_some(json, "annotations"), out);
-	}
-	add_denial(t, item, out);
 }
 
 /* ---- whole lists ---- */
@@ -361,7 +157,8 @@ static int show_one(struct target *t, const struct listing *l, const char *name,
 		return target_unknown(t, l, name, err);
 	if (t->json)
 		return target_put(t, item->json, PUT_JSON, err);
-	show_tool(t, item, &out);
+	text_tool(t->scrub, item, &out);
+	add_denial(t, item, &out);
 	return target_write(t, buf_str(&out), err);
 }
 
@@ -483,7 +280,7 @@ static void look_at(struct str prompt, struct str values, struct strlist *names,
 		if (!scan_get(it.value, "name", &v) || !scan_string(v, &name))
 			continue;
 		list_add(names, arena, arena_strdup(arena, buf_cstr(&name)));
-		if (is_true(scan_some(it.value, "required")) &&
+		if (scan_true(it.value, "required") &&
 		    !(values.p && scan_get(values, buf_cstr(&name), &v)))
 			buf_addf(missing, "%s%s", missing->n ? ", " : "",
 				 buf_cstr(&name));
@@ -918,7 +715,7 @@ static int complete(struct target *t, void *arg, struct err *err)
 		return target_put(t, result, PUT_JSON, err);
 	if (print_values(t, values, err) < 0)
 		return -1;
-	if (is_true(scan_some(completion, "hasMore")))
+	if (scan_true(completion, "hasMore"))
 		log_note("the server has more values");
 	return 0;
 }

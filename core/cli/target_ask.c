@@ -11,6 +11,7 @@
 #include "core/cli/put.h"
 #include "core/client/said.h"
 #include "core/cli/target.h"
+#include "core/cli/tool_text.h"
 #include "core/client/known_tools.h"
 #include "core/client/tool_check.h"
 #include "core/config/paths.h"
@@ -21,10 +22,7 @@
 void target_show(const struct target *t, struct str text, bool keep_newlines,
 		 struct buf *out)
 {
-	AUTO(buf_release) struct buf clean = BUF_INIT(BUF_UNBOUNDED);
-
-	scrub_apply(t->scrub, text, &clean);
-	log_visible(out, buf_str(&clean), keep_newlines);
+	text_show(t->scrub, text, keep_newlines, out);
 }
 
 int target_write(struct target *t, struct str bytes, struct err *err)

@@ -1,0 +1,208 @@
+#include "core/cli/tool_text.h"
+
+#include "core/base/log.h"
+#include "core/base/scan.h"
+#include "core/client/tool_check.h"
+#include "core/schema/describe.h"
+
+void text_show(const struct scrub *scrub, struct str text, bool keep_newlines,
+	       struct buf *out)
+{
+	AUTO(buf_release) struct buf clean = BUF_INIT(BUF_UNBOUNDED);
+
+	scrub_apply(scrub, text, &clean);
+	log_visible(out, buf_str(&clean), keep_newlines);
+}
+
+/* ---- texts ---- */
+
+bool text_line(const struct scrub *scrub, struct str json, size_t max,
+	       struct buf *out)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct str s;
+
+	if (!scan_string(json, &text))
+		return false;
+	s = str_trim(buf_str(&text));
+	if (max && str_find(s, '\n') < s.n) {
+		s.n = str_find(s, '\n');
+		max = max < s.n ? max : s.n + 3;
+	}
+	if (!s.n)
+		return false;
+	if (max && s.n > max) {
+		text_show(scrub, str_first(s, max), false, out);
+		buf_adds(out, "…");
+	} else {
+		text_show(scrub, s, !max, out);
+	}
+	return true;
+}
+
+void text_indented(struct str text, const char *indent, struct buf *out)
+{
+	while (text.p) {
+		struct str line = str_cut(&text, '\n');
+
+		buf_adds(out, line.n ? indent : "");
+		buf_add_str(out, line);
+		buf_addc(out, '\n');
+	}
+}
+
+void text_head(const struct scrub *scrub, const struct listing_item *item,
+	       struct buf *out)
+{
+	AUTO(buf_release) struct buf title = BUF_INIT(BUF_UNBOUNDED);
+	struct str name = tool_title(item->json);
+
+	text_show(scrub, item->name, false, out);
+	if (!name.p)
+		name = scan_some(item->json, "name");
+	if (name.p && !scan_is(name, "") &&
+	    text_line(scrub, name, TEXT_LINE_CHARS, &title) &&
+	    !str_eq(buf_str(&title), item->name))
+		buf_addf(out, " — %s", buf_cstr(&title));
+	buf_addc(out, '\n');
+}
+
+/* ---- arguments of a tool ---- */
+
+static void add_types(const struct schema_property *p, struct buf *out)
+{
+	bool any = false;
+
+	for (unsigned bit = 1; bit <= SCHEMA_TYPE_OBJECT; bit <<= 1) {
+		/* every integer is a number */
+		if (!(p->types & bit) || (bit == SCHEMA_TYPE_INTEGER &&
+					  (p->types & SCHEMA_TYPE_NUMBER)))
+			continue;
+		buf_addf(out, "%s%s", any ? "|" : "",
+			 schema_type_name((enum schema_type)bit));
+		any = true;
+	}
+	buf_adds(out, any ? "" : "any");
+}
+
+static void add_property(const struct scrub *scrub,
+			 const struct schema_property *p, size_t width,
+			 bool whole, struct buf *out)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	size_t before;
+
+	buf_adds(out, "    ");
+	before = out->n;
+	text_show(scrub, p->name, false, out);
+	while (out->n < before + width)
+		buf_addc(out, ' ');
+	buf_adds(out, "  ");
+	add_types(p, out);
+	buf_adds(out, p->is_required ? ", required" : "");
+	if (p->fallback.p) {
+		buf_adds(out, ", default ");
+		text_show(scrub, str_first(p->fallback, 200), false, out);
+	}
+	for (size_t i = 0; i < p->n_choices && i < 20; i++) {
+		buf_adds(out, i ? ", " : "; ");
+		text_show(scrub, p->choice[i].value, false, out);
+	}
+	if (p->n_choices > 20)
+		buf_addf(out, ", … (%zu)", p->n_choices);
+	buf_addc(out, '\n');
+	if (!whole || !p->description.n)
+		return;
+	text_show(scrub, str_trim(p->description), true, &text);
+	text_indented(buf_str(&text), "        ", out);
+}
+
+void text_arguments(const struct scrub *scrub, struct str schema, bool whole,
+		    struct buf *out)
+{
+	AUTO(schema_freep) struct schema *s = NULL;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct schema_property *p;
+	struct err err = ERR_INIT;
+	size_t n, width = 0;
+
+	if (!schema.p)
+		return;
+	if (schema_compile(schema, NULL, &s, &err) < 0) {
+		buf_adds(out, "    (the schema is unusable: ");
+		text_show(scrub, str_of(err.msg), false, out);
+		buf_adds(out, ")\n");
+		return;
+	}
+	n = schema_properties(s, &arena, &p);
+	for (size_t i = 0; i < n; i++)
+		if (p[i].name.n > width && p[i].name.n <= 24)
+			width = p[i].name.n;
+	for (size_t i = 0; i < n; i++)
+		add_property(scrub, &p[i], width, whole, out);
+}
+
+/* A hint in words; of an unknown one its key and value. */
+static void add_hint(const struct scrub *scrub, struct str key,
+		     struct str value, struct buf *out)
+{
+	static const struct {
+		const char *key, *if_true, *if_false;
+	} hints[] = {
+		{"readOnlyHint", "read-only", "not read-only"},
+		{"destructiveHint", "destructive", "not destructive"},
+		{"idempotentHint", "idempotent", "not idempotent"},
+		{"openWorldHint", "open world", "closed world"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(hints); i++) {
+		if (!str_is(key, hints[i].key))
+			continue;
+		buf_adds(out, scan_type(value) == SCAN_TRUE
+				      ? hints[i].if_true
+				      : hints[i].if_false);
+		return;
+	}
+	text_show(scrub, key, false, out);
+	buf_addf(out, " %.*s", STR_ARG(value));
+}
+
+static void add_hints(const struct scrub *scrub, struct str annotations,
+		      struct buf *out)
+{
+	bool any = false;
+
+	for (struct scan_iter it = scan_over(annotations); scan_next(&it);) {
+		AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
+
+		if (scan_type(it.value) != SCAN_TRUE &&
+		    scan_type(it.value) != SCAN_FALSE)
+			continue;
+		scan_string(it.key, &key);
+		buf_adds(out, any ? ", " : "  hints from the server: ");
+		add_hint(scrub, buf_str(&key), it.value, out);
+		any = true;
+	}
+	buf_adds(out, any ? "\n" : "");
+}
+
+void text_tool(const struct scrub *scrub, const struct listing_item *item,
+	       struct buf *out)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct str json = item->json, output = scan_some(json, "outputSchema");
+
+	text_head(scrub, item, out);
+	if (text_line(scrub, scan_some(json, "description"), 0, &text))
+		text_indented(buf_str(&text), "  ", out);
+	buf_adds(out, "\n  takes\n");
+	text_arguments(scrub, tool_input_schema(json), true, out);
+	if (output.p) {
+		buf_adds(out, "\n  gives\n");
+		text_arguments(scrub, output, true, out);
+	}
+	if (scan_some(json, "annotations").p) {
+		buf_addc(out, '\n');
+		add_hints(scrub, scan_some(json, "annotations"), out);
+	}
+}
