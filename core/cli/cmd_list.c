@@ -11,7 +11,7 @@
 #include "core/cli/param_options.h"
 #include "core/cli/past.h"
 #include "core/cli/put.h"
-#include "core/client/known_tools.h"
+#include "core/client/catalogue.h"
 #include "core/doctor/installed.h"
 
 const struct option options_list[] = {
@@ -221,8 +221,8 @@ static void print_tools(const struct config *c, const char *server,
 			struct buf *out)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	const struct strlist names =
-		known_tools(state_dir_find(&arena), c->path, server, &arena);
+	const struct strlist names = catalogue_tools(state_dir_find(&arena),
+						     c->path, server, &arena);
 
 	for (size_t i = 0; i < names.n; i++)
 		buf_addf(out, "%s\n", names.item[i]);

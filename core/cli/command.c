@@ -10,7 +10,7 @@
 #include "core/cli/param_options.h"
 #include "core/cli/put.h"
 #include "core/cli/target.h"
-#include "core/client/known_tools.h"
+#include "core/client/catalogue.h"
 #include "core/config/config.h"
 #include "core/config/params.h"
 #include "core/config/paths.h"
@@ -388,17 +388,29 @@ static void add_servers(struct line *l, bool is_remote)
 			add_line(l, str_of(c->servers[i].name), NULL);
 }
 
-/* Tools as an earlier command listed them. */
+/* Tools as an earlier command listed them; SERVER.TOOL unless the server is
+   named by an option. */
 static void add_tools(struct line *l)
 {
 	const struct config *c = open_names(l);
-	struct strlist names = {NULL, 0};
+	const char *state_dir = state_dir_find(&l->arena);
 
-	if (c)
-		names = known_tools(state_dir_find(&l->arena), c->path,
-				    l->server, &l->arena);
-	for (size_t i = 0; i < names.n; i++)
-		add_line(l, str_of(names.item[i]), NULL);
+	for (size_t k = 0; c && k < c->n_servers; k++) {
+		const char *server = c->servers[k].name;
+		struct strlist names = {NULL, 0};
+
+		if (!l->server || strcmp(l->server, server) == 0)
+			names = catalogue_tools(state_dir, c->path, server,
+						&l->arena);
+		for (size_t i = 0; i < names.n; i++)
+			add_line(l,
+				 str_of(l->server
+						? names.item[i]
+						: arena_printf(&l->arena,
+							       "%s.%s", server,
+							       names.item[i])),
+				 NULL);
+	}
 }
 
 /* ---- values of options ---- */
@@ -566,11 +578,13 @@ static void add_given(struct line *l)
 	} else if (takes(l, "SERVER")) {
 		if (n == 0)
 			add_servers(l, strcmp(l->command->name, "auth") == 0);
+		if (n == 0 || l->command->max == COMMAND_ANY)
+			add_servers(l, takes(l, "login"));
 	} else if (takes(l, "TOOL") && takes(l, "TARGET")) {
+		if (n == 0)
+			add_tools(l);
 		if (!l->server)
 			add_options(l);
-		else if (n == 0)
-			add_tools(l);
 	} else if (takes(l, "FILE") || takes(l, "DIR") || takes(l, "A")) {
 		buf_adds(&l->out, ":files\n");
 	} else if (!has_first) {

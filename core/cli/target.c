@@ -517,6 +517,12 @@ static int read_remote_options(struct target *t, struct remote_spec *spec,
 /* A file of values. */
 #define VALUE_BYTES (16 * 1024 * 1024)
 
+bool target_is_named(const struct args *args)
+{
+	return args_has(args, "server") || args_has(args, "url") ||
+	       (args->after && args->after[0]);
+}
+
 static int one_target(const struct target *t, struct err *err)
 {
 	const struct args *args = t->args;
@@ -578,6 +584,7 @@ static int set_server(struct target *t, struct err *err)
 	const struct config_options options = {
 		.path = args_get(t->args, "config"),
 		.lax = args_has(t->args, "lax"),
+		.quiet = t->is_survey,
 		.server = t->server,
 		/* without a server only [sandbox] is read */
 		.routine = t->server ? NULL : "",
@@ -838,8 +845,10 @@ static int open_all(struct target *t, struct err *err)
 		return -1;
 	asks_declare(&t->asks, declared);
 	declared->tasks = true;
-	if (!t->asks.has_elicit && ask_person_is_there())
+	if (!t->asks.has_elicit && (t->is_survey || ask_person_is_there()))
 		declared->elicit_form = declared->elicit_url = true;
+	declared->roots |= t->is_survey;
+	declared->sampling |= t->is_survey;
 	return 0;
 }
 
@@ -848,14 +857,17 @@ static void scrub_filter(struct buf *line, void *arg)
 	scrub_log_filter(line, arg);
 }
 
+/* survey  the server of a survey; NULL: it is none */
 static int prepare(struct target *t, const struct args *args,
-		   enum target_how how, struct err *err)
+		   enum target_how how, const char *survey, struct err *err)
 {
 	*t = (struct target){
 		.args = args,
-		.server = how == TARGET_FIND ? args->positional[1]
-					     : args_get(args, "server"),
+		.server = survey	       ? survey
+			  : how == TARGET_FIND ? args->positional[1]
+					       : args_get(args, "server"),
 		.starts = how == TARGET_START,
+		.is_survey = survey,
 		.json = args_has(args, "json"),
 		.strict = args_has(args, "strict"),
 		.scrub = scrub_new(),
@@ -908,7 +920,8 @@ static void on_asked(struct target *t, const struct client_event *e)
 		live_clear(&t->live);
 		if (says.n)
 			log_note("%s asked %s", t->name, buf_cstr(&says));
-	} else if (strcmp(e->of->method, "elicitation/create") == 0) {
+	} else if (strcmp(e->of->method, "elicitation/create") == 0 &&
+		   !t->is_survey) {
 		ask_person(&t->person, e);
 	} else {
 		client_answer_error(
@@ -1089,6 +1102,14 @@ static int fail(struct target *t, struct err *err)
 {
 	struct target_answer a = {.outcome = TARGET_FAILED};
 
+	if (t->is_survey && t->failure)
+		return err_set(err, ERR_PEER, "%s", t->failure);
+	if (t->is_survey && t->client && *client_failure_details(t->client))
+		return err_set(err, err->kind, "%s; %s",
+			       arena_strdup(&t->arena, err->msg),
+			       client_failure_details(t->client));
+	if (t->is_survey)
+		return -1;
 	if (t->has_failed)
 		return 1;
 	if (err->kind == ERR_USAGE || err->kind == ERR_CONFIG ||
@@ -1195,6 +1216,20 @@ static int finish(struct target *t, int status, struct err *err)
 	return signal ? 128 + signal : status;
 }
 
+int target_survey(const struct args *args, const char *server,
+		  int (*work)(struct target *t, void *arg, struct err *err),
+		  void *arg, struct err *err)
+{
+	struct target t;
+	int status = prepare(&t, args, TARGET_START, server, err);
+
+	if (status == 0)
+		status = start_client(&t, err);
+	if (status == 0)
+		status = work(&t, arg, err);
+	return finish(&t, status, err);
+}
+
 int target_run(const struct args *args, enum target_how how,
 	       int (*work)(struct target *t, void *arg, struct err *err),
 	       void *arg, struct err *err)
@@ -1205,7 +1240,7 @@ int target_run(const struct args *args, enum target_how how,
 
 	if (open_files(&files, args_get(args, "save"), err) < 0)
 		return -1;
-	status = prepare(&t, args, how, err);
+	status = prepare(&t, args, how, NULL, err);
 	t.files = files;
 	if (status == 0 && how == TARGET_START)
 		status = start_client(&t, err);

@@ -88,12 +88,14 @@ struct target {
 	struct credentials *credentials;
 	struct client *client;
 	struct live live;
-	bool starts;	  /* TARGET_START */
-	bool json;	  /* --json */
-	bool strict;	  /* --strict, or the server's key */
-	bool has_failed;  /* the failure has been printed */
-	struct str said;  /* words of the first failure that was a refusal */
-	struct str asked; /* arguments of the call, in `arena` */
+	bool starts;	     /* TARGET_START */
+	bool is_survey;	     /* of target_survey() */
+	const char *failure; /* of a survey: what would have been printed */
+	bool json;	     /* --json */
+	bool strict;	     /* --strict, or the server's key */
+	bool has_failed;     /* the failure has been printed */
+	struct str said;     /* words of the first failure that was a refusal */
+	struct str asked;    /* arguments of the call, in `arena` */
 };
 
 enum target_how {
@@ -113,6 +115,21 @@ enum target_how {
 int target_run(const struct args *args, enum target_how how,
 	       int (*work)(struct target *t, void *arg, struct err *err),
 	       void *arg, struct err *err) MUST_USE;
+
+/* Does the command line name a target? */
+bool target_is_named(const struct args *args) MUST_USE;
+
+/*
+ * Like target_run(), for one of several servers that a command asks in turn:
+ * everything is declared that a server may make its lists depend on, its
+ * questions are refused, and an error is the caller's to print.
+ *
+ * server   name in the configuration
+ * returns  what `work` returns, 128 + N after signal N, or -1 with err
+ */
+int target_survey(const struct args *args, const char *server,
+		  int (*work)(struct target *t, void *arg, struct err *err),
+		  void *arg, struct err *err) MUST_USE;
 
 /* Paths that the program of the target may write; of a URL none. */
 const struct strlist *target_grants(const struct target *t) MUST_USE;
@@ -168,6 +185,9 @@ int target_result(struct target *t, struct client_call *call, const char *what,
  */
 int target_list(struct target *t, enum listing_kind kind, bool is_needed,
 		struct listing *ret, struct err *err) MUST_USE;
+
+/* The time, as in the catalogue; in t->arena. */
+const char *target_now(struct target *t) MUST_USE;
 
 /*
  * "NAME has no tool X; did you mean Y?" Of tools, the message names the options

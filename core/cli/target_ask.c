@@ -12,7 +12,7 @@
 #include "core/client/said.h"
 #include "core/cli/target.h"
 #include "core/cli/tool_text.h"
-#include "core/client/known_tools.h"
+#include "core/client/catalogue.h"
 #include "core/client/tool_check.h"
 #include "core/config/paths.h"
 #include "core/mcp/wire/content.h"
@@ -360,8 +360,12 @@ void target_print_error(struct target *t, const struct target_answer *a)
 
 	live_clear(&t->live);
 	say_error(t, a, &says);
-	log_error("%s", buf_cstr(&says));
 	t->has_failed = true;
+	if (t->is_survey) {
+		t->failure = arena_strdup(&t->arena, buf_cstr(&says));
+		return;
+	}
+	log_error("%s", buf_cstr(&says));
 	if (!cli_json_errors)
 		return;
 	write_error(t, a, &out);
@@ -400,6 +404,15 @@ static void on_list(void *arg, const struct client_listed *l)
 		on_answer(w, l->event);
 }
 
+const char *target_now(struct target *t)
+{
+	struct clock *clock = clock_system();
+	char now[CLOCK_TEXT_BYTES];
+
+	clock_format(clock->wall_ns(clock), now);
+	return arena_strdup(&t->arena, now);
+}
+
 /* ret  empty where the answer is no result */
 static int list_all(struct target *t, enum listing_kind kind,
 		    struct listing *ret, struct target_answer *answer,
@@ -421,10 +434,9 @@ static int list_all(struct target *t, enum listing_kind kind,
 	if (ret->warnings_dropped)
 		log_warning("%s: %zu more warnings", t->name,
 			    ret->warnings_dropped);
-	if (kind == LISTING_TOOLS && t->server &&
-	    answer->outcome == TARGET_RESULT)
-		known_tools_keep(state_dir_find(&t->arena), t->config->path,
-				 t->server, ret, t->scrub);
+	if (t->server && !t->is_survey && answer->outcome == TARGET_RESULT)
+		catalogue_keep(state_dir_find(&t->arena), t->config->path,
+			       t->server, ret, t->scrub, target_now(t));
 	return 0;
 }
 

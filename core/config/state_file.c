@@ -18,7 +18,7 @@ bool state_file_read(const struct state_file *f, struct buf *text,
 	       scan_is(schema, f->schema);
 }
 
-void state_file_write(const struct state_file *f, struct str json)
+bool state_file_write(const struct state_file *f, struct str json)
 {
 	const char *end = strrchr(f->path, '/');
 	AUTO(mem_freep)
@@ -26,7 +26,9 @@ void state_file_write(const struct state_file *f, struct str json)
 	struct err why = ERR_INIT;
 
 	if (json.n > f->max || (*dir && fd_mkdirs(dir, 0700) < 0))
-		return;
-	if (fd_replace_file(f->path, json, 0600, false, &why) < 0)
-		log_debug("not remembered: %s", why.msg);
+		return false;
+	if (fd_replace_file(f->path, json, 0600, false, &why) == 0)
+		return true;
+	log_debug("not remembered: %s", why.msg);
+	return false;
 }

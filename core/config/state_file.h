@@ -31,7 +31,7 @@ struct state_file {
 bool state_file_read(const struct state_file *f, struct buf *text,
 		     struct str *ret_value) MUST_USE;
 
-/* json  one object with that member "schema" */
-void state_file_write(const struct state_file *f, struct str json);
+/* False: it was not written. json  one object with that member "schema" */
+bool state_file_write(const struct state_file *f, struct str json);
 
 #endif

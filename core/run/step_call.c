@@ -4,8 +4,8 @@
 
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/client/known_tools.h"
 #include "core/client/tool_check.h"
+#include "core/mcp/wire/merged_name.h"
 #include "core/run/pinned.h"
 #include "core/run/step_result.h"
 #include "core/run/step_words.h"
@@ -229,7 +229,7 @@ static void on_names(void *arg, const struct client_listed *l)
 		struct str name = l->list->item[i].name;
 
 		s->session->has_tool |= str_is(name, tool);
-		if (known_tools_takes(name) && !str_is(name, tool))
+		if (tool_name_is_word(name) && !str_is(name, tool))
 			list_add(&names, &s->arena,
 				 arena_strndup(&s->arena, name.p, name.n));
 	}

@@ -6,7 +6,7 @@
 #include "core/base/log.h"
 #include "core/base/state_dir.h"
 #include "core/base/text.h"
-#include "core/client/known_tools.h"
+#include "core/client/catalogue.h"
 #include "core/client/recording.h"
 #include "core/client/said.h"
 #include "core/config/references.h"
@@ -146,8 +146,9 @@ static const char *nearest_tool(const struct step_run *s, struct arena *arena)
 	if (s->session && s->session->near)
 		return s->session->near;
 	if (step->server)
-		names = known_tools(state_dir_find(arena), s->ctx->config->path,
-				    step->server_name, arena);
+		names = catalogue_tools(state_dir_find(arena),
+					s->ctx->config->path, step->server_name,
+					arena);
 	return str_nearest(str_of(step->tool), names.item, names.n);
 }
 

@@ -1,0 +1,485 @@
+#include "core/client/catalogue.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "core/base/fd.h"
+#include "core/base/jdoc.h"
+#include "core/base/mem.h"
+#include "core/base/scan.h"
+#include "core/base/sha256.h"
+#include "core/client/tool_check.h"
+#include "core/config/state_file.h"
+#include "core/mcp/wire/merged_name.h"
+#include "core/report/canon.h"
+
+#define SCHEMA "matins-catalogue/1"
+/* One file; a server that offers more is not remembered. */
+#define FILE_BYTES ((size_t)64 * 1024 * 1024)
+
+/* Texts of an entry, in the order of the file. */
+#define ENTRY_TEXTS(X) \
+	X(first_seen)  \
+	X(last_seen)   \
+	X(updated)     \
+	X(deprecated)  \
+	X(renamed_to)
+
+/* Texts of a server. */
+#define SERVER_TEXTS(X) \
+	X(synced)       \
+	X(failed)       \
+	X(error)
+
+/* ---- the file ---- */
+
+/* state_dir  NULL: the path is NULL, too */
+static char *path_of(const char *state_dir, const char *config,
+		     const char *server)
+{
+	AUTO(mem_freep) char *key = mem_printf("%s\n%s", config, server);
+	char hex[SHA256_HEX_BYTES];
+
+	sha256_hex(str_of(key), hex);
+	return state_dir ? mem_printf("%s/catalogue/%s.json", state_dir, hex)
+			 : NULL;
+}
+
+/* Decode a string without copying one that has no escapes. */
+static struct str decoded(struct str json, struct arena *arena)
+{
+	if (json.n < 2 || json.p[0] != '"')
+		return STR("");
+	if (!memchr(json.p, '\\', json.n))
+		return (struct str){json.p + 1, json.n - 2};
+	return scan_decoded(json, SIZE_MAX, arena);
+}
+
+static const char *text_of(struct str json, struct arena *arena)
+{
+	struct str s = decoded(json, arena);
+
+	return s.n ? arena_strndup(arena, s.p, s.n) : NULL;
+}
+
+/* Take the text behind a byte; false: another one stands there. */
+static bool take(struct str *s, char c)
+{
+	if (!s->n || s->p[0] != c)
+		return false;
+	*s = str_skip(*s, 1);
+	return true;
+}
+
+/* Prove the value that s begins with, and take it. */
+static bool take_value(struct str *s, struct str *ret)
+{
+	if (scan_value(*s, NULL, ret, ERR_IGNORED) < 0)
+		return false;
+	*s = str_skip(*s, (size_t)(ret->p + ret->n - s->p));
+	return true;
+}
+
+/* Read {"name":…,…,"item":…}; the object at its end is not proved. */
+static bool read_entry(struct str line, struct arena *arena,
+		       struct catalogue_entry *e)
+{
+	struct str key, value;
+
+	if (!take(&line, '{') || !str_ends(line, "}"))
+		return false;
+	line.n--;
+	while (take_value(&line, &key) && take(&line, ':')) {
+		if (scan_is(key, "item")) {
+			e->item = line;
+			return e->name.n && e->first_seen && e->last_seen;
+		}
+		if (!take_value(&line, &value) || !take(&line, ','))
+			return false;
+		if (scan_is(key, "name"))
+			e->name = decoded(value, arena);
+#define X(member)                  \
+	if (scan_is(key, #member)) \
+		e->member = text_of(value, arena);
+		ENTRY_TEXTS(X)
+#undef X
+	}
+	return false;
+}
+
+/* Read the members before the lists. line  up to the "[" of the first one */
+static bool read_head(struct str line, struct catalogue *c)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct str file, schema;
+
+	buf_add_str(&text, line);
+	buf_adds(&text, "]}");
+	if (scan_document(buf_str(&text), NULL, &file, ERR_IGNORED) < 0 ||
+	    !scan_get(file, "schema", &schema) || !scan_is(schema, SCHEMA))
+		return false;
+	for (struct scan_iter it = scan_over(file); scan_next(&it);) {
+#define X(member)                     \
+	if (scan_is(it.key, #member)) \
+		c->member = text_of(arena_str(&c->arena, it.value), &c->arena);
+		SERVER_TEXTS(X)
+#undef X
+	}
+	return true;
+}
+
+bool catalogue_read_heads(const char *state_dir, const char *config,
+			  const char *server, struct catalogue *ret)
+{
+	AUTO(mem_freep) char *path = path_of(state_dir, config, server);
+	struct catalogue_list *l = ret->list;
+	struct str rest;
+
+	*ret = (struct catalogue){.arena = ARENA_INIT,
+				  .text = BUF_INIT(FILE_BYTES)};
+	if (!path || fd_read_file(path, &ret->text, ERR_IGNORED) < 0)
+		return false;
+	rest = buf_str(&ret->text);
+	if (!read_head(str_cut(&rest, '\n'), ret))
+		return false;
+	while (rest.p) {
+		struct catalogue_entry e = {.name = {NULL, 0}};
+		struct str line = str_cut(&rest, '\n');
+
+		if (take(&line, ']') && ++l == ret->list + CATALOGUE_LISTS)
+			break;
+		(void)take(&line, ',');
+		if (!read_entry(line, &ret->arena, &e))
+			continue;
+		l->entry = arena_grow(&ret->arena, l->entry, l->n, sizeof(e));
+		l->entry[l->n++] = e;
+	}
+	return true;
+}
+
+bool catalogue_prove(struct catalogue_entry *e)
+{
+	return scan_document(e->item, NULL, &e->item, ERR_IGNORED) == 0 &&
+	       scan_type(e->item) == SCAN_OBJECT;
+}
+
+bool catalogue_read(const char *state_dir, const char *config,
+		    const char *server, struct catalogue *ret)
+{
+	bool is_there = catalogue_read_heads(state_dir, config, server, ret);
+
+	for (size_t k = 0; k < CATALOGUE_LISTS; k++) {
+		struct catalogue_list *l = &ret->list[k];
+		size_t n = 0;
+
+		for (size_t i = 0; i < l->n; i++)
+			if (catalogue_prove(&l->entry[i]))
+				l->entry[n++] = l->entry[i];
+		l->n = n;
+	}
+	return is_there;
+}
+
+void catalogue_release(struct catalogue *c)
+{
+	buf_release(&c->text);
+	arena_release(&c->arena);
+}
+
+static void add_text(struct jw *w, const char *key, const char *text)
+{
+	if (text)
+		jw_kv_cstr(w, key, text);
+}
+
+/* An entry a line, which can be read without the others. */
+static void write_list(struct jw *w, const struct catalogue_list *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		AUTO(buf_release) struct buf item = BUF_INIT(BUF_UNBOUNDED);
+		const struct catalogue_entry *e = &l->entry[i];
+
+		jw_object(w);
+		jw_kv_str(w, "name", e->name);
+#define X(member) add_text(w, #member, e->member);
+		ENTRY_TEXTS(X)
+#undef X
+		jw_key(w, "item");
+		scan_compact(e->item, &item);
+		jw_raw(w, buf_str(&item));
+		jw_end(w);
+		buf_addc(w->out, '\n');
+	}
+}
+
+bool catalogue_write(const char *state_dir, const char *config,
+		     const char *server, const struct catalogue *c)
+{
+	AUTO(mem_freep) char *path = path_of(state_dir, config, server);
+	const struct state_file f = {path, SCHEMA, FILE_BYTES};
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct jw w = jw_begin(&out);
+
+	if (!path)
+		return false;
+	jw_kv_cstr(&w, "schema", SCHEMA);
+	jw_kv_cstr(&w, "config", config);
+	jw_kv_cstr(&w, "server", server);
+#define X(member) add_text(&w, #member, c->member);
+	SERVER_TEXTS(X)
+#undef X
+	for (int k = 0; k < CATALOGUE_LISTS; k++) {
+		jw_kv_array(&w, listing_member(k));
+		buf_addc(&out, '\n');
+		write_list(&w, &c->list[k]);
+		jw_end(&w);
+	}
+	jw_end(&w);
+	buf_addc(&out, '\n');
+	return state_file_write(&f, buf_str(&out));
+}
+
+/* ---- reading ---- */
+
+const struct catalogue_entry *catalogue_find(const struct catalogue *c,
+					     enum listing_kind kind,
+					     struct str name)
+{
+	const struct catalogue_list *l = &c->list[kind];
+
+	for (size_t i = 0; i < l->n; i++)
+		if (str_eq(l->entry[i].name, name))
+			return &l->entry[i];
+	return NULL;
+}
+
+size_t catalogue_count(const struct catalogue *c, enum listing_kind kind)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->list[kind].n; i++)
+		n += !c->list[kind].entry[i].deprecated;
+	return n;
+}
+
+struct strlist catalogue_tools(const char *state_dir, const char *config,
+			       const char *server, struct arena *arena)
+{
+	AUTO(catalogue_release) struct catalogue c;
+	const struct catalogue_list *l = &c.list[LISTING_TOOLS];
+	struct strlist names = {NULL, 0};
+
+	(void)catalogue_read_heads(state_dir, config, server, &c);
+	for (size_t i = 0; i < l->n; i++)
+		if (!l->entry[i].deprecated &&
+		    tool_name_is_word(l->entry[i].name))
+			list_add(&names, arena,
+				 arena_strndup(arena, l->entry[i].name.p,
+					       l->entry[i].name.n));
+	return names;
+}
+
+/* ---- merging ---- */
+
+/* Members that a model or a person is told, but the name and the title. */
+static const char *const told[] = {
+	"description", "inputSchema", "outputSchema",
+	"annotations", "arguments",   "mimeType",
+};
+
+static bool is_same_member(const struct jdoc *a, const struct jdoc *b,
+			   const char *name)
+{
+	const struct jdoc *x = jdoc_get(a, name), *y = jdoc_get(b, name);
+
+	return x && y ? canon_equal(x, y) : x == y;
+}
+
+/* Say two objects the same of what they offer? title: also how it is called */
+static bool is_same(struct str a, struct str b, bool title)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct jdoc *x, *y;
+	bool same = true;
+
+	if (str_eq(a, b))
+		return true;
+	if (jdoc_parse(a, &arena, &x, ERR_IGNORED) < 0 ||
+	    jdoc_parse(b, &arena, &y, ERR_IGNORED) < 0)
+		return false;
+	for (size_t i = 0; same && i < ARRAY_LEN(told); i++)
+		same = is_same_member(x, y, told[i]);
+	return same && (!title || is_same_member(x, y, "title"));
+}
+
+static void note(struct catalogue *c, struct catalogue_changes *changes,
+		 enum catalogue_what what, enum listing_kind kind,
+		 struct str name)
+{
+	changes->item = arena_grow(&c->arena, changes->item, changes->n,
+				   sizeof(*changes->item));
+	changes->item[changes->n++] =
+		(struct catalogue_change){what, kind, name, NULL};
+}
+
+/* Make the entry of what is listed; old: of an earlier list, or NULL. */
+static struct catalogue_entry merged(struct catalogue *c,
+				     const struct catalogue_entry *old,
+				     const struct listing_item *item,
+				     const struct scrub *scrub, const char *now)
+{
+	AUTO(buf_release) struct buf clean = BUF_INIT(BUF_UNBOUNDED);
+	struct catalogue_entry e = {.name = item->name,
+				    .item = item->json,
+				    .first_seen = now,
+				    .last_seen = now};
+
+	if (!scrub_is_empty(scrub)) {
+		scrub_json(scrub, item->json, &clean);
+		e.item = arena_str(&c->arena, buf_str(&clean));
+	}
+	if (old) {
+		e.first_seen = old->first_seen;
+		e.updated =
+			is_same(old->item, e.item, true) ? old->updated : now;
+	}
+	return e;
+}
+
+/* Name what came in the place of entries that are gone: it says the same. */
+static void find_renamed(struct catalogue *c, enum listing_kind kind,
+			 const char *now, struct catalogue_changes *changes)
+{
+	struct catalogue_list *l = &c->list[kind];
+
+	for (size_t i = 0; i < changes->n; i++) {
+		struct catalogue_change *gone = &changes->item[i];
+		struct catalogue_entry *e = l->entry;
+
+		if (gone->what != CATALOGUE_DEPRECATED || gone->kind != kind)
+			continue;
+		while (!str_eq(e->name, gone->name))
+			e++;
+		for (size_t k = 0; k < l->n && !e->renamed_to; k++) {
+			const struct catalogue_entry *new = &l->entry[k];
+
+			if (new->first_seen == now &&
+			    scan_some(new->item, "description")
+				    .p &&is_same(new->item, e->item, false))
+				e->renamed_to = arena_strndup(
+					&c->arena, new->name.p, new->name.n);
+		}
+		gone->renamed_to = e->renamed_to;
+	}
+}
+
+static struct catalogue_entry *add(struct catalogue_list *l,
+				   struct catalogue_entry e)
+{
+	l->entry[l->n] = e;
+	return &l->entry[l->n++];
+}
+
+void catalogue_merge(struct catalogue *c, const struct listing *l,
+		     const struct scrub *scrub, const char *now, bool is_whole,
+		     struct catalogue_changes *changes)
+{
+	struct catalogue_list *old = &c->list[l->kind], all = {NULL, 0};
+	const struct catalogue_entry **before = ARENA_ARRAY(
+		&c->arena, const struct catalogue_entry *, l->n + 1);
+	const struct listing_item *item;
+
+	all.entry = ARENA_ARRAY(&c->arena, struct catalogue_entry,
+				old->n + l->n + 1);
+	for (size_t i = 0; i < old->n; i++)
+		if ((item = listing_find(l, old->entry[i].name)))
+			before[item - l->item] = &old->entry[i];
+	for (size_t i = 0; i < l->n; i++) {
+		const struct catalogue_entry *was = before[i], *e;
+
+		if (scrub && scrub_finds(scrub, l->item[i].name))
+			continue;
+		e = add(&all, merged(c, was, &l->item[i], scrub, now));
+		if (!was || was->deprecated)
+			note(c, changes, CATALOGUE_ADDED, l->kind, e->name);
+		else if (e->updated == now)
+			note(c, changes, CATALOGUE_UPDATED, l->kind, e->name);
+	}
+	for (size_t i = 0; i < old->n; i++) {
+		struct catalogue_entry *e;
+
+		if (listing_find(l, old->entry[i].name))
+			continue;
+		e = add(&all, old->entry[i]);
+		if (!is_whole || e->deprecated)
+			continue;
+		e->deprecated = now;
+		note(c, changes, CATALOGUE_DEPRECATED, l->kind, e->name);
+	}
+	*old = all;
+	find_renamed(c, l->kind, now, changes);
+}
+
+void catalogue_keep(const char *state_dir, const char *config,
+		    const char *server, const struct listing *l,
+		    const struct scrub *scrub, const char *now)
+{
+	AUTO(catalogue_release) struct catalogue c;
+	struct catalogue_changes changes = {NULL, 0};
+
+	(void)catalogue_read(state_dir, config, server, &c);
+	catalogue_merge(&c, l, scrub, now, false, &changes);
+	if (changes.n)
+		catalogue_write(state_dir, config, server, &c);
+}
+
+/* ---- searching ---- */
+
+static bool has(struct str text, struct str word)
+{
+	/* most bytes differ from the first one in more than their case */
+	for (size_t i = 0; i + word.n <= text.n; i++)
+		if (!((text.p[i] ^ word.p[0]) & ~0x20) &&
+		    strncasecmp(text.p + i, word.p, word.n) == 0)
+			return true;
+	return false;
+}
+
+bool catalogue_may_fit(struct str server, const struct catalogue_entry *e,
+		       struct str words)
+{
+	while (words.p) {
+		struct str word = str_cut(&words, ' ');
+
+		if (word.n && !has(e->item, word) && !has(server, word))
+			return false;
+	}
+	return true;
+}
+
+unsigned catalogue_score(struct str server, const struct catalogue_entry *e,
+			 struct str words)
+{
+	const struct {
+		struct str text;
+		unsigned worth;
+	} places[] = {
+		{e->name, 8},
+		{tool_title(e->item), 4},
+		{server, 2},
+		{scan_text(e->item, "description"), 1},
+	};
+	unsigned score = 1;
+
+	while (words.p) {
+		struct str word = str_cut(&words, ' ');
+		unsigned found = 0;
+
+		for (size_t i = 0; word.n && i < ARRAY_LEN(places); i++)
+			found += has(places[i].text, word) * places[i].worth;
+		if (word.n && !found)
+			return 0;
+		score += found + 8 * (word.n == e->name.n && found >= 8);
+	}
+	return score;
+}

@@ -1,0 +1,104 @@
+#include "core/mcp/wire/merged_name.h"
+
+#include <stdio.h>
+
+#include "core/base/sha256.h"
+#include "core/base/text.h"
+
+#define HEAD "mcp__"
+/* Digits of a hash behind its "_". */
+#define HASH_DIGITS 8
+/* A name of a tool (MCP 2025-11-25, server/tools). */
+#define TOOL_BYTES 128
+
+static bool is_plain(char c)
+{
+	return text_is_alnum(c) || c == '_' || c == '-';
+}
+
+static bool is_all_plain(struct str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (!is_plain(s.p[i]))
+			return false;
+	return s.n;
+}
+
+/* Does the first "__" behind such a server end it, whatever follows? */
+static bool ends_itself(struct str server)
+{
+	return is_all_plain(server) && !str_ends(server, "_") &&
+	       !memmem(server.p, server.n, "__", 2);
+}
+
+/* Can the parts stand in the name as they are? */
+static bool is_exact(struct str server, struct str tool)
+{
+	return ends_itself(server) && is_all_plain(tool) &&
+	       strlen(HEAD) + server.n + 2 + tool.n <= MERGED_NAME_BYTES;
+}
+
+/* Append as much as fits before `end`, with "_" for other characters. */
+static char *add_plain(char *at, const char *end, struct str s)
+{
+	for (size_t i = 0; i < s.n && at < end; i++)
+		*at++ = is_plain(s.p[i]) ? s.p[i] : '_';
+	return at;
+}
+
+static void add_hash(struct str server, struct str tool,
+		     char out[HASH_DIGITS + 2])
+{
+	unsigned char sum[SHA256_BYTES];
+	char hex[SHA256_HEX_BYTES];
+	struct sha256 s;
+
+	sha256_init(&s);
+	sha256_add(&s, server.p, server.n);
+	sha256_add(&s, "\n", 1);
+	sha256_add(&s, tool.p, tool.n);
+	sha256_end(&s, sum);
+	sha256_text(sum, hex);
+	snprintf(out, HASH_DIGITS + 2, "_%.*s", HASH_DIGITS, hex);
+}
+
+void merged_name(struct str server, struct str tool,
+		 char out[MERGED_NAME_BYTES + 1])
+{
+	const bool exact = is_exact(server, tool);
+	const char *end =
+		out + MERGED_NAME_BYTES - (exact ? 0 : HASH_DIGITS + 1);
+	char *at = add_plain(out, end, STR(HEAD));
+
+	at = add_plain(at, end, server);
+	at = add_plain(at, end, STR("__"));
+	at = add_plain(at, end, tool);
+	*at = '\0';
+	if (!exact)
+		add_hash(server, tool, at);
+}
+
+bool merged_name_tool(struct str name, struct str server, struct str *ret_tool)
+{
+	const size_t before = strlen(HEAD) + server.n;
+	struct str tool;
+
+	if (!str_starts(name, HEAD) || name.n <= before + 2 ||
+	    !str_eq(str_first(str_skip(name, strlen(HEAD)), server.n),
+		    server) ||
+	    !str_starts(str_skip(name, before), "__"))
+		return false;
+	tool = str_skip(name, before + 2);
+	if (!is_exact(server, tool))
+		return false;
+	*ret_tool = tool;
+	return true;
+}
+
+bool tool_name_is_word(struct str name)
+{
+	for (size_t i = 0; i < name.n; i++)
+		if (!text_is_alnum(name.p[i]) && !memchr("_-./:", name.p[i], 5))
+			return false;
+	return name.n && name.n <= TOOL_BYTES && name.p[0] != '-';
+}

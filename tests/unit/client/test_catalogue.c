@@ -1,0 +1,215 @@
+#include "tests/unit/test.h"
+
+#include <dirent.h>
+#include <string.h>
+
+#include "core/base/fd.h"
+#include "core/client/catalogue.h"
+#include "tests/unit/temp_dir.h"
+
+#define TOOL(name, text)                                       \
+	"{\"name\":\"" name "\",\"description\":\"" text "\"," \
+	"\"inputSchema\":{\"type\":\"object\"}}"
+
+/* Merge a list into the file of a server, as `sync` does. */
+static struct catalogue_changes sync_tools(const char *dir, const char *now,
+					   const char *tools,
+					   const struct scrub *scrub,
+					   struct arena *arena)
+{
+	const char *result = arena_printf(arena, "{\"tools\":[%s]}", tools);
+	struct catalogue_changes changes = {NULL, 0}, kept;
+	struct err err = ERR_INIT;
+	struct catalogue c;
+	struct listing l;
+
+	listing_init(&l, LISTING_TOOLS);
+	assert_int_equal(listing_add(&l, str_of(result), &err), LISTING_DONE);
+	(void)catalogue_read(dir, "/p/m.toml", "s", &c);
+	catalogue_merge(&c, &l, scrub, now, true, &changes);
+	c.synced = now;
+	assert_true(catalogue_write(dir, "/p/m.toml", "s", &c));
+	kept = changes;
+	kept.item = ARENA_ARRAY(arena, struct catalogue_change, changes.n + 1);
+	for (size_t i = 0; i < changes.n; i++) {
+		kept.item[i] = changes.item[i];
+		kept.item[i].name = arena_str(arena, changes.item[i].name);
+		kept.item[i].renamed_to =
+			arena_strdup(arena, changes.item[i].renamed_to);
+	}
+	catalogue_release(&c);
+	listing_release(&l);
+	return kept;
+}
+
+static const struct catalogue_entry *entry(const struct catalogue *c,
+					   const char *name)
+{
+	return catalogue_find(c, LISTING_TOOLS, str_of(name));
+}
+
+TEST_IN(temp_dir, sync, first_list, is_added_and_found_of_that_server_and_file)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(catalogue_release) struct catalogue c;
+	AUTO(catalogue_release) struct catalogue other;
+	struct catalogue_changes changes = sync_tools(
+		*state, "T1", TOOL("b", "two") "," TOOL("a/b", "one"), NULL,
+		&arena);
+
+	assert_int_equal(changes.n, 2);
+	assert_int_equal(changes.item[0].what, CATALOGUE_ADDED);
+	assert_true(catalogue_read(*state, "/p/m.toml", "s", &c));
+	assert_string_equal(c.synced, "T1");
+	assert_int_equal(catalogue_count(&c, LISTING_TOOLS), 2);
+	assert_string_equal(entry(&c, "a/b")->first_seen, "T1");
+	assert_true(str_is(entry(&c, "b")->item, TOOL("b", "two")));
+	assert_false(catalogue_read(*state, "/p/m.toml", "t", &other));
+	assert_int_equal(catalogue_count(&other, LISTING_TOOLS), 0);
+	assert_int_equal(catalogue_tools(*state, "/q.toml", "s", &arena).n, 0);
+	assert_int_equal(catalogue_tools(NULL, "/p/m.toml", "s", &arena).n, 0);
+	assert_int_equal(catalogue_tools(*state, "/p/m.toml", "s", &arena).n,
+			 2);
+}
+
+TEST_IN(temp_dir, sync, changed_gone_and_new, are_told_and_dated)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(catalogue_release) struct catalogue c;
+	struct catalogue_changes changes;
+
+	(void)sync_tools(*state, "T1",
+			 TOOL("same", "s") "," TOOL("other", "o") "," TOOL(
+				 "gone", "g") "," TOOL("old", "a long text"),
+			 NULL, &arena);
+	changes = sync_tools(
+		*state, "T2",
+		"{\"inputSchema\" : {\"type\":\"object\"},\"description\":"
+		"\"s\",\"name\":\"same\"}," TOOL("other", "changed") "," TOOL(
+			"new", "a long text"),
+		NULL, &arena);
+	assert_int_equal(changes.n, 4);
+	assert_int_equal(changes.item[0].what, CATALOGUE_UPDATED);
+	assert_true(str_is(changes.item[0].name, "other"));
+	assert_int_equal(changes.item[1].what, CATALOGUE_ADDED);
+	assert_int_equal(changes.item[2].what, CATALOGUE_DEPRECATED);
+	assert_null(changes.item[2].renamed_to);
+	assert_string_equal(changes.item[3].renamed_to, "new");
+	assert_true(catalogue_read(*state, "/p/m.toml", "s", &c));
+	assert_null(entry(&c, "same")->updated);
+	assert_string_equal(entry(&c, "same")->last_seen, "T2");
+	assert_string_equal(entry(&c, "other")->updated, "T2");
+	assert_string_equal(entry(&c, "gone")->deprecated, "T2");
+	assert_string_equal(entry(&c, "gone")->last_seen, "T1");
+	assert_string_equal(entry(&c, "old")->renamed_to, "new");
+	assert_int_equal(catalogue_count(&c, LISTING_TOOLS), 3);
+}
+
+TEST_IN(temp_dir, sync, tool_that_comes_back, keeps_its_first_day)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(catalogue_release) struct catalogue c;
+
+	(void)sync_tools(*state, "T1", TOOL("a", "x"), NULL, &arena);
+	(void)sync_tools(*state, "T2", "", NULL, &arena);
+	assert_int_equal(
+		sync_tools(*state, "T3", TOOL("a", "x"), NULL, &arena).n, 1);
+	assert_true(catalogue_read(*state, "/p/m.toml", "s", &c));
+	assert_string_equal(entry(&c, "a")->first_seen, "T1");
+	assert_null(entry(&c, "a")->deprecated);
+}
+
+TEST_IN(temp_dir, sync, secrets, are_not_kept)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(catalogue_release) struct catalogue c;
+	struct scrub *scrub = scrub_new();
+
+	scrub_add(scrub, STR("s3cret-token"));
+	(void)sync_tools(*state, "T1",
+			 TOOL("x-s3cret-token",
+			      "a") "," TOOL("good", "use s3cret-token"),
+			 scrub, &arena);
+	scrub_free(scrub);
+	assert_true(catalogue_read(*state, "/p/m.toml", "s", &c));
+	assert_int_equal(catalogue_count(&c, LISTING_TOOLS), 1);
+	assert_true(str_is(entry(&c, "good")->item, TOOL("good", "use ***")));
+}
+
+TEST_IN(temp_dir, keep, list_of_a_command, adds_and_deprecates_nothing)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(catalogue_release) struct catalogue c;
+	struct err err = ERR_INIT;
+	struct listing l;
+
+	(void)sync_tools(*state, "T1", TOOL("a", "x"), NULL, &arena);
+	listing_init(&l, LISTING_TOOLS);
+	assert_int_equal(
+		listing_add(&l, STR("{\"tools\":[" TOOL("b", "y") "]}"), &err),
+		LISTING_DONE);
+	catalogue_keep(*state, "/p/m.toml", "s", &l, NULL, "T2");
+	listing_release(&l);
+	assert_true(catalogue_read(*state, "/p/m.toml", "s", &c));
+	assert_int_equal(catalogue_count(&c, LISTING_TOOLS), 2);
+	assert_string_equal(c.synced, "T1");
+}
+
+/* The only file of the folder, to be broken. */
+static const char *file_of(const char *dir, struct arena *arena)
+{
+	const char *folder = arena_printf(arena, "%s/catalogue", dir);
+	const char *path = NULL;
+	DIR *d = opendir(folder);
+	const struct dirent *e;
+
+	assert_non_null(d);
+	while ((e = readdir(d)))
+		if (e->d_name[0] != '.')
+			path = arena_printf(arena, "%s/%s", folder, e->d_name);
+	closedir(d);
+	return path;
+}
+
+TEST_IN(temp_dir, file, cut_at_each_byte, is_no_trouble)
+{
+	AUTO(buf_release) struct buf whole = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct err err = ERR_INIT;
+	const char *path;
+
+	(void)sync_tools(*state, "T1", TOOL("a", "x") "," TOOL("b", "y"), NULL,
+			 &arena);
+	path = file_of(*state, &arena);
+	assert_int_equal(fd_read_file(path, &whole, &err), 0);
+	for (size_t n = 0; n < whole.n; n++) {
+		AUTO(catalogue_release) struct catalogue c;
+
+		assert_int_equal(fd_replace_file(path, (struct str){whole.p, n},
+						 0600, false, &err),
+				 0);
+		(void)catalogue_read(*state, "/p/m.toml", "s", &c);
+		assert_true(catalogue_count(&c, LISTING_TOOLS) <= 2);
+	}
+}
+
+TEST(search, words, fit_all_or_nothing_and_names_best)
+{
+	const struct catalogue_entry e = {
+		.name = STR("list_issues"),
+		.item = STR("{\"name\":\"list_issues\",\"title\":\"Show them\","
+			    "\"description\":\"Open and closed ISSUES\"}")};
+	const struct catalogue_entry named = {
+		.name = STR("issues"), .item = STR("{\"name\":\"issues\"}")};
+	const struct str s = STR("github");
+
+	assert_int_equal(catalogue_score(s, &e, STR("merge")), 0);
+	assert_int_equal(catalogue_score(s, &e, STR("issues merge")), 0);
+	assert_true(catalogue_score(s, &e, STR("GitHub  closed show")) > 0);
+	assert_true(catalogue_score(s, &named, STR("issues")) >
+		    catalogue_score(s, &e, STR("issues")));
+	assert_true(catalogue_score(s, &e, STR("issues")) >
+		    catalogue_score(s, &e, STR("closed")));
+	assert_true(catalogue_may_fit(s, &e, STR("github closed")));
+	assert_false(catalogue_may_fit(s, &e, STR("merge")));
+}
