@@ -14,6 +14,7 @@
 #include "core/cli/open.h"
 #include "core/cli/put.h"
 #include "core/cli/target.h"
+#include "core/client/catalogue.h"
 #include "core/doctor/access.h"
 #include "core/run/plan.h"
 
@@ -103,9 +104,25 @@ static const char *state_of(struct list *l, const struct server *s)
 	return r < 0 ? error_state(l, &err) : r ? "needs login" : "ok";
 }
 
+/* Add what the catalogue knows. */
+static void add_catalogue(struct list *l, struct row *row)
+{
+	AUTO(catalogue_release) struct catalogue c;
+
+	if (!catalogue_read_heads(state_dir_find(&l->arena),
+				  l->file.config.path, row->name, &c))
+		return;
+	row->tools = arena_printf(&l->arena, "%zu",
+				  catalogue_count(&c, LISTING_TOOLS));
+	if (c.synced)
+		row->last_sync = arena_strdup(&l->arena, c.synced);
+	if (c.error)
+		row->last_error = arena_strdup(&l->arena, c.error);
+}
+
 static void add_row(struct list *l, const struct server *s)
 {
-	l->row[l->n++] = (struct row){
+	l->row[l->n] = (struct row){
 		.name = s->name,
 		.kind = s->url ? "url" : "program",
 		.version = "",
@@ -114,6 +131,7 @@ static void add_row(struct list *l, const struct server *s)
 		.last_sync = "",
 		.last_error = "",
 	};
+	add_catalogue(l, &l->row[l->n++]);
 }
 
 /* ---- output ---- */

@@ -12,9 +12,11 @@
 #include "core/base/outfile.h"
 #include "core/base/scan.h"
 #include "core/cli/command.h"
+#include "core/cli/merged_tools.h"
 #include "core/cli/put.h"
 #include "core/cli/target.h"
 #include "core/cli/tool_args.h"
+#include "core/cli/tool_forms.h"
 #include "core/cli/tool_text.h"
 #include "core/client/tool_check.h"
 #include "core/config/paths.h"
@@ -22,7 +24,13 @@
 #include "core/mcp/wire/uri_template.h"
 #include "core/run/tool_policy.h"
 
-const struct option options_tools[] = {{.letter = OPTIONS_TARGET}};
+const struct option options_tools[] = {
+	{"search", 0, "WORDS",
+	 "of all servers: only tools that have all of these words"},
+	{"live", 0, NULL, "of all servers: ask them, as `sync` does"},
+	{"as", 0, TOOL_FORMS, "print definitions for a language model"},
+	{.letter = OPTIONS_TARGET},
+};
 const struct option options_prompts[] = {{.letter = OPTIONS_TARGET}};
 const struct option options_resources[] = {{.letter = OPTIONS_TARGET}};
 
@@ -121,11 +129,51 @@ static void write_denials(const struct target *t, const struct listing *l,
 		jw_end(w);
 }
 
+/* Name of a tool for a model: of a named server the merged one. */
+static void model_name(const struct target *t, struct str tool,
+		       char out[MERGED_NAME_BYTES + 1])
+{
+	struct str own;
+
+	merged_name(t->server ? str_of(t->server) : STR("x"), tool, out);
+	if (!t->server && merged_name_tool(str_of(out), STR("x"), &own))
+		memmove(out, own.p, own.n + 1);
+}
+
+/* Print definitions of all tools that may be called, or of one. */
+static int print_form(struct target *t, const struct listing *l,
+		      const struct listing_item *only, struct err *err)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const struct tool_form *form;
+	char name[MERGED_NAME_BYTES + 1];
+	struct jw w;
+
+	if (tool_form_find(args_get(t->args, "as"), &form, err) < 0)
+		return -1;
+	tool_form_begin(form, &w, &out);
+	for (size_t i = 0; i < l->n; i++) {
+		const struct listing_item *item = &l->item[i];
+
+		if ((only && item != only) || denial(t, item, &arena))
+			continue;
+		model_name(t, item->name, name);
+		tool_form_add(form, &w, name, item->json);
+	}
+	tool_form_end(form, &w);
+	return target_put(t, buf_str(&out),
+			  tool_form_is_json(form) ? PUT_JSON : PUT_TEXT, err);
+}
+
 static int print_lists(struct target *t, const struct listing *list, size_t n,
 		       struct err *err)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct jw w;
+
+	if (args_has(t->args, "as"))
+		return print_form(t, &list[0], NULL, err);
 
 	if (t->json) {
 		w = jw_begin(&out);
@@ -155,6 +203,8 @@ static int show_one(struct target *t, const struct listing *l, const char *name,
 
 	if (!item)
 		return target_unknown(t, l, name, err);
+	if (args_has(t->args, "as"))
+		return print_form(t, l, item, err);
 	if (t->json)
 		return target_put(t, item->json, PUT_JSON, err);
 	text_tool(t->scrub, item, &out);
@@ -199,7 +249,20 @@ static int show_kind(struct target *t, void *arg, struct err *err)
 int cmd_tools(const struct args *args, struct err *err)
 {
 	enum listing_kind kind = LISTING_TOOLS;
+	const struct tool_form *form;
 
+	if (!target_is_named(args))
+		return merged_tools_list(args, err);
+	if (args_has(args, "search") || args_has(args, "live"))
+		return err_set(err, ERR_USAGE,
+			       "tools: --search and --live are about all "
+			       "servers; name none");
+	if (args->n_positional > 1)
+		return err_set(err, ERR_USAGE,
+			       "tools: of one server, name one tool, or none");
+	if (args_has(args, "as") &&
+	    tool_form_find(args_get(args, "as"), &form, err) < 0)
+		return -1;
 	return target_run(args, TARGET_START, show_kind, &kind, err);
 }
 

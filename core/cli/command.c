@@ -576,8 +576,6 @@ static void add_given(struct line *l)
 	} else if (takes(l, "PROGRAM")) {
 		buf_adds(&l->out, n ? ":files\n" : ":programs\n");
 	} else if (takes(l, "SERVER")) {
-		if (n == 0)
-			add_servers(l, strcmp(l->command->name, "auth") == 0);
 		if (n == 0 || l->command->max == COMMAND_ANY)
 			add_servers(l, takes(l, "login"));
 	} else if (takes(l, "TOOL") && takes(l, "TARGET")) {

@@ -1,0 +1,372 @@
+#include "core/cli/merged_tools.h"
+
+#include <stdlib.h>
+
+#include "core/base/log.h"
+#include "core/base/scan.h"
+#include "core/base/state_dir.h"
+#include "core/cli/open.h"
+#include "core/cli/put.h"
+#include "core/cli/sync.h"
+#include "core/cli/tool_forms.h"
+#include "core/cli/tool_text.h"
+#include "core/run/advice_command.h"
+#include "core/run/tool_policy.h"
+
+/* ---- reading ---- */
+
+/* Does the tool fit one of the patterns? */
+static bool is_chosen(const struct merged_tool *t,
+		      const struct strlist *patterns, struct buf *dotted)
+{
+	buf_clear(dotted);
+	buf_addf(dotted, "%s.%.*s", t->server->name, STR_ARG(t->entry->name));
+	for (size_t i = 0; i < patterns->n; i++)
+		if (str_fits(str_of(t->name), patterns->item[i]) ||
+		    str_fits(buf_str(dotted), patterns->item[i]) ||
+		    str_fits(t->entry->name, patterns->item[i]))
+			return true;
+	return !patterns->n;
+}
+
+static const char *denial(const struct config *config,
+			  const struct merged_tool *t, struct arena *arena)
+{
+	const struct step step = {.server = t->server};
+	const char *name =
+		arena_strndup(arena, t->entry->name.p, t->entry->name.n);
+	const char *why = tool_policy_names(t->server, name,
+					    tool_policy_write(config, &step),
+					    false, arena);
+
+	return why ? why : tool_policy_hints(t->server, t->entry->item, arena);
+}
+
+static void add_tools(struct merged_tools *m, const struct config *config,
+		      const struct server *server, const struct catalogue *c,
+		      const struct strlist *patterns, const char *words)
+{
+	AUTO(buf_release) struct buf dotted = BUF_INIT(BUF_UNBOUNDED);
+	const struct catalogue_list *l = &c->list[LISTING_TOOLS];
+
+	for (size_t i = 0; i < l->n; i++) {
+		struct merged_tool t = {
+			.server = server, .entry = &l->entry[i], .score = 1};
+
+		if (words)
+			t.score = catalogue_score(str_of(server->name), t.entry,
+						  str_of(words));
+		if (!t.score)
+			continue;
+		merged_name(str_of(server->name), t.entry->name, t.name);
+		if (!is_chosen(&t, patterns, &dotted))
+			continue;
+		t.denied = denial(config, &t, &m->arena);
+		m->tool = arena_grow(&m->arena, m->tool, m->n, sizeof(t));
+		m->tool[m->n++] = t;
+	}
+}
+
+static int by_score(const void *a, const void *b)
+{
+	const struct merged_tool *x = a, *y = b;
+
+	if (x->score != y->score)
+		return x->score < y->score ? 1 : -1;
+	if (x->server != y->server)
+		return x->server < y->server ? -1 : 1;
+	return (x->entry > y->entry) - (x->entry < y->entry);
+}
+
+void merged_tools_read(const struct config *config,
+		       const struct strlist *patterns, const char *words,
+		       struct merged_tools *ret)
+{
+	const char *state_dir;
+
+	*ret = (struct merged_tools){.arena = ARENA_INIT,
+				     .n_of = config->n_servers};
+	state_dir = state_dir_find(&ret->arena);
+	ret->of = ARENA_ARRAY(&ret->arena, struct catalogue,
+			      config->n_servers + 1);
+	for (size_t i = 0; i < config->n_servers; i++) {
+		const struct server *s = &config->servers[i];
+
+		if (!s->enabled)
+			continue;
+		if (catalogue_read_heads(state_dir, config->path, s->name,
+					 &ret->of[i]))
+			add_tools(ret, config, s, &ret->of[i], patterns, words);
+		if (!ret->of[i].synced && !ret->of[i].list[LISTING_TOOLS].n)
+			list_add(&ret->unlisted, &ret->arena, s->name);
+	}
+	if (ret->n)
+		qsort(ret->tool, ret->n, sizeof(*ret->tool), by_score);
+}
+
+void merged_tools_release(struct merged_tools *m)
+{
+	for (size_t i = 0; i < m->n_of; i++)
+		catalogue_release(&m->of[i]);
+	arena_release(&m->arena);
+}
+
+/* ---- names ---- */
+
+/* Find the tool whose name is merged with a hash. */
+static const char *hashed_tool(const struct config *config,
+			       const struct server *server, const char *word,
+			       struct arena *arena)
+{
+	AUTO(catalogue_release) struct catalogue c;
+	const struct catalogue_list *l = &c.list[LISTING_TOOLS];
+	char name[MERGED_NAME_BYTES + 1];
+
+	(void)catalogue_read_heads(state_dir_find(arena), config->path,
+				   server->name, &c);
+	for (size_t i = 0; i < l->n; i++) {
+		merged_name(str_of(server->name), l->entry[i].name, name);
+		if (strcmp(name, word) == 0)
+			return arena_strndup(arena, l->entry[i].name.p,
+					     l->entry[i].name.n);
+	}
+	return NULL;
+}
+
+bool merged_tools_route(const struct config *config, const char *word,
+			struct arena *arena, const struct server **ret_server,
+			const char **ret_tool)
+{
+	size_t best = 0;
+	struct str tool;
+
+	for (size_t i = 0; i < config->n_servers; i++) {
+		const struct server *s = &config->servers[i];
+		const size_t n = strlen(s->name);
+
+		if (merged_name_tool(str_of(word), str_of(s->name), &tool)) {
+			*ret_server = s;
+			*ret_tool = tool.p;
+			return true;
+		}
+		/* a name may hold dots: the longest one counts */
+		if (n < best || strncmp(word, s->name, n) != 0 ||
+		    word[n] != '.' || !word[n + 1])
+			continue;
+		best = n;
+		*ret_server = s;
+		*ret_tool = word + n + 1;
+	}
+	for (size_t i = 0;
+	     !best && strncmp(word, "mcp__", 5) == 0 && i < config->n_servers;
+	     i++) {
+		*ret_server = &config->servers[i];
+		*ret_tool = hashed_tool(config, *ret_server, word, arena);
+		if (*ret_tool)
+			return true;
+	}
+	return best;
+}
+
+/* ---- `tools` ---- */
+
+static void add_json(const struct merged_tool *t, struct jw *w)
+{
+	const struct catalogue_entry *e = t->entry;
+	const struct {
+		const char *name, *text;
+	} texts[] = {
+		{"first_seen", e->first_seen}, {"last_seen", e->last_seen},
+		{"updated", e->updated},       {"deprecated", e->deprecated},
+		{"renamed_to", e->renamed_to}, {"denied", t->denied},
+	};
+
+	jw_object(w);
+	jw_kv_cstr(w, "name", t->name);
+	jw_kv_cstr(w, "server", t->server->name);
+	jw_kv_str(w, "tool", e->name);
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+		if (texts[i].text)
+			jw_kv_cstr(w, texts[i].name, texts[i].text);
+	jw_kv_raw(w, "definition", e->item);
+	jw_end(w);
+}
+
+/* A line of the list: the name, and the begin of the description. */
+static void add_line(const struct merged_tool *t, int width, struct buf *out)
+{
+	AUTO(buf_release) struct buf says = BUF_INIT(BUF_UNBOUNDED);
+
+	text_line(NULL, scan_text(t->entry->item, "description"),
+		  TEXT_LINE_CHARS, &says);
+	if (says.n || t->denied)
+		buf_addf(out, "%-*s  %s%s%s", width, t->name,
+			 t->denied ? "(denied)" : "",
+			 t->denied && says.n ? " " : "", buf_cstr(&says));
+	else
+		buf_adds(out, t->name);
+	buf_addc(out, '\n');
+}
+
+static void add_lines(const struct merged_tools *m, struct buf *out)
+{
+	size_t width = 0;
+
+	for (size_t i = 0; i < m->n; i++) {
+		const size_t n = strlen(m->tool[i].name);
+
+		if (n > width && n <= 40)
+			width = n;
+	}
+	for (size_t i = 0; i < m->n; i++)
+		add_line(&m->tool[i], (int)width, out);
+}
+
+static void explain(const struct merged_tool *t, struct buf *out)
+{
+	const struct listing_item item = {t->entry->name, t->entry->item};
+
+	buf_addf(out, "%s\n", t->name);
+	text_tool(NULL, &item, out);
+	if (t->denied)
+		buf_addf(out, "  denied: %s\n", t->denied);
+}
+
+/* Leave out tools that are gone, or with is_usable denied. */
+static void drop(struct merged_tools *m, bool is_usable)
+{
+	size_t n = 0, gone = 0, denied = 0;
+
+	for (size_t i = 0; i < m->n; i++) {
+		const struct merged_tool *t = &m->tool[i];
+
+		if (t->entry->deprecated)
+			gone++;
+		else if (is_usable && t->denied)
+			denied++;
+		else
+			m->tool[n++] = *t;
+	}
+	m->n = n;
+	if (gone)
+		log_note("deprecated tools are left out: %zu; --json has them",
+			 gone);
+	if (denied)
+		log_note("tools whose calls are denied are left out: %zu",
+			 denied);
+}
+
+static void print(struct merged_tools *m, const struct strlist *patterns,
+		  const struct tool_form *form, struct page *page)
+{
+	if (form) {
+		struct jw w;
+
+		tool_form_begin(form, &w, &page->out);
+		for (size_t i = 0; i < m->n; i++)
+			tool_form_add(form, &w, m->tool[i].name,
+				      m->tool[i].entry->item);
+		tool_form_end(form, &w);
+		if (tool_form_is_json(form))
+			page->form = PUT_JSON;
+		buf_adds(&page->out, tool_form_is_json(form) ? "\n" : "");
+	} else if (page->is_json) {
+		jw_kv_array(&page->w, "tools");
+		for (size_t i = 0; i < m->n; i++)
+			add_json(&m->tool[i], &page->w);
+		jw_end(&page->w);
+		jw_kv_list(&page->w, "unlisted", &m->unlisted);
+	} else if (patterns->n == 1 && m->n == 1 &&
+		   !strchr(patterns->item[0], '*')) {
+		explain(&m->tool[0], &page->out);
+	} else {
+		add_lines(m, &page->out);
+	}
+}
+
+/* Say which servers are not in the list, and what changes that. */
+static void say_unlisted(const struct merged_tools *m,
+			 const struct config *config)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+
+	if (m->unlisted.n)
+		log_note("not listed yet: %s; matins sync%s lists the tools of "
+			 "all servers",
+			 list_join(&m->unlisted, ", ", &arena),
+			 advice_config(config, &arena));
+}
+
+/* errors  ERR_UNKNOWN_SERVER, ERR_UNKNOWN_TOOL: a word names no tool */
+static int say_unknown(const struct config *config,
+		       const struct merged_tools *m, const char *word,
+		       struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const struct server *server;
+	struct strlist names;
+	const char *tool;
+
+	if (!merged_tools_route(config, word, &arena, &server, &tool))
+		return err_set(err, ERR_UNKNOWN_TOOL,
+			       "no tool that the catalogue knows is called %s",
+			       word);
+	if (list_has(&m->unlisted, server->name))
+		return err_set(err, ERR_UNKNOWN_TOOL,
+			       "the tools of %s are not listed yet; matins "
+			       "sync%s lists them",
+			       server->name, advice_config(config, &arena));
+	names = catalogue_tools(state_dir_find(&arena), config->path,
+				server->name, &arena);
+	return err_set(err, ERR_UNKNOWN_TOOL, "%s has no tool %s%s",
+		       server->name, tool,
+		       args_meant(str_of(tool), names.item, names.n).text);
+}
+
+static int list(const struct args *args, const struct config *config,
+		const struct tool_form *form, struct page *page,
+		struct err *err)
+{
+	AUTO(merged_tools_release) struct merged_tools m;
+	const struct strlist patterns = {(const char **)args->positional,
+					 args->n_positional};
+
+	merged_tools_read(config, &patterns, args_get(args, "search"), &m);
+	if (!page->is_json || form)
+		drop(&m, form);
+	if (!m.n && patterns.n == 1 && !strchr(patterns.item[0], '*'))
+		return say_unknown(config, &m, patterns.item[0], err);
+	print(&m, &patterns, form, page);
+	if (!page->is_json && !patterns.n)
+		say_unlisted(&m, config);
+	if (!m.n && m.unlisted.n < config->n_servers)
+		log_note("no tool fits");
+	return page_put(page, err);
+}
+
+int merged_tools_list(const struct args *args, struct err *err)
+{
+	const bool is_live = args_has(args, "live");
+	const struct config_options options = {
+		.server = "", .passive = !is_live, .names_only = !is_live};
+	AUTO(config_release) struct config_file file = {.path = NULL};
+	AUTO(page_release) struct page page;
+	const struct tool_form *form = NULL;
+	const char *as = args_get(args, "as");
+	int status = 0, r;
+
+	page_open(&page, args);
+	if (as && tool_form_find(as, &form, err) < 0)
+		return -1;
+	if (form && page.is_json)
+		return err_set(err, ERR_USAGE,
+			       "tools: use --as or --json, not both");
+	if (open_config(args, options, &file, err) < 0)
+		return -1;
+	if (is_live)
+		status = sync_quietly(args, &file.config, err);
+	if (status < 0)
+		return -1;
+	r = list(args, &file.config, form, &page, err);
+	return r < 0 ? -1 : status;
+}

@@ -1,0 +1,269 @@
+#!/usr/bin/env bash
+# The catalogue: `sync`, `tools` of all servers, their merged names.
+. "${BASH_SOURCE%/*}/lib.sh"
+
+# offer.py FILE [SLEEP]: a server of the lists in a JSON file
+cat >offer.py <<-'END'
+	import json, sys
+	lists = json.load(open(sys.argv[1]))
+	for line in sys.stdin:
+	    m = json.loads(line)
+	    method, id = m.get("method"), m.get("id")
+	    if id is None:
+	        continue
+	    if method == "initialize":
+	        r = {"protocolVersion": "2025-06-18", "serverInfo": {"name": "o", "version": "1"},
+	             "capabilities": {k.split("/")[0]: {} for k in lists}}
+	    elif method in lists:
+	        r = {method.split("/")[-2].replace("templates", "resourceTemplates"): lists[method]}
+	    elif method == "tools/call":
+	        r = {"content": [{"type": "text", "text": m["params"]["name"]}]}
+	    else:
+	        print(json.dumps({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "no"}}), flush=True)
+	        continue
+	    print(json.dumps({"jsonrpc": "2.0", "id": id, "result": r}), flush=True)
+END
+
+# tools NAME:DESCRIPTION...: a list of tools on standard output
+tools() {
+	local one sep='' IFS=' '
+
+	printf '{"tools/list":['
+	for one; do
+		printf '%s{"name":"%s","description":"%s","inputSchema":{"type":"object","properties":{"text":{"type":"string"}}}}' \
+			"$sep" "${one%%:*}" "${one#*:}"
+		sep=,
+	done
+	printf ']}\n'
+}
+
+cat >matins.toml <<-END
+	[servers.notes]
+	command = "$PYTHON"
+	args = ["offer.py", "notes.json"]
+	sandbox = { read = ["."] }
+	[servers."my files"]
+	command = "$PYTHON"
+	args = ["offer.py", "files.json"]
+	sandbox = { read = ["."] }
+	deny_tools = ["remove*"]
+	[servers.broken]
+	command = "sh"
+	args = ["-c", "echo boom >&2; exit 3"]
+	[servers.off]
+	command = "$PYTHON"
+	enabled = false
+END
+tools "search:Find a note" "add:Add a note" "get:Get one of them" >notes.json
+tools "list:List the files" "remove_all:Remove each file" "odd/name:Odd" >files.json
+
+# ---- before anything was listed ----
+
+run_matins tools
+exit_is "an empty catalogue: status 0" 0
+err_like "an empty catalogue: what fills it" 'not listed yet: notes, my files, broken; matins sync'
+err_unlike "a server that is switched off is not missed" 'off'
+run_matins tools notes.search
+exit_is "a tool of a server that was never listed: status 1" 1
+err_like "it says so" 'tools of notes are not listed yet'
+
+# ---- sync ----
+
+run_matins sync
+exit_is "one failing server: status 1" 1
+out_is "the others are listed" 'notes: 3 tools; listed for the first time
+my files: 3 tools; listed for the first time'
+err_like "the failing one is named, with its words" 'broken: .*status 3.*boom'
+err_like "one that is switched off is said, and no failure" 'server off is switched off'
+run_matins sync notes
+exit_is "a server that is named: status 0" 0
+out_is "nothing new: one line" 'notes: 3 tools'
+run_matins sync nots
+exit_is "an unknown server: status 1" 1
+err_like "the nearest one is offered" 'no server nots; did you mean notes'
+
+run_matins servers --json
+json_is "the list of servers has what is known" servers[0].tools 3 \
+	servers[0].last_sync '~^20' servers[2].last_error '~boom'
+
+# ---- tools of all servers ----
+
+run_matins tools
+out_like "merged names, with what they do" '^mcp__notes__search +Find a note$'
+out_like "of a name that models refuse a hash" '^mcp__my_files__list_[0-9a-f]{8} +List the files$'
+out_like "a tool that bounds forbid is marked" 'remove_all_[0-9a-f]{8} +\(denied\)'
+run_matins tools --json
+json_is "as JSON" tools '#6' tools[0].name mcp__notes__search \
+	tools[0].server notes tools[0].tool search \
+	tools[0].definition.description 'Find a note' unlisted[0] broken \
+	tools[4].tool remove_all tools[4].denied '~deny_tools'
+run_matins tools notes.search
+out_like "one tool by its server and name is explained" '^    text +string'
+run_matins tools mcp__notes__search
+out_like "one by its merged name is" '^    text +string'
+run_matins tools 'notes.*' --json
+json_is "patterns choose" tools '#3'
+run_matins tools notes.serach
+exit_is "an unknown tool: status 1" 1
+err_like "an unknown tool: the nearest" 'notes has no tool serach; did you mean search'
+run_matins tools notes.serach --json
+json_is "an unknown tool: its kind" error.kind unknown_tool
+
+# ---- searching ----
+
+run_matins tools --search 'NOTE find'
+out_is "all words must be there, in any case" 'mcp__notes__search  Find a note'
+run_matins tools --search 'get'
+out_like "the name counts most" '^mcp__notes__get '
+run_matins tools --search nothing-like-this
+out_is "no fit: nothing is printed" ''
+err_like "no fit: it says so" 'no tool fits'
+run_matins tools --search note --server notes
+exit_is "a search of one server is wrong usage" 64
+
+# ---- for language models ----
+
+run_matins tools notes.search --as anthropic
+json_is "as Anthropic takes them" '[0].name' mcp__notes__search \
+	'[0].input_schema.type' object '[0].input_schema.properties.text.type' string
+run_matins tools notes.search --as openai
+json_is "as OpenAI takes them" '[0].type' function \
+	'[0].function.name' mcp__notes__search \
+	'[0].function.parameters.properties.text.type' string
+run_matins tools notes.search --as json
+json_is "as MCP has them" '[0].name' mcp__notes__search \
+	'[0].inputSchema.type' object
+run_matins tools notes.search --as prompt
+out_like "as text" '^## mcp__notes__search$'
+out_like "as text: the arguments" '^    text  string$'
+run_matins tools --as json
+json_is "tools that are denied are no offer" '' '#5'
+err_like "and it says so" 'denied are left out: 1'
+run_matins tools --server notes --as openai
+json_is "of one server, asked now: the names are the same" '' '#3' \
+	'[0].function.name' mcp__notes__search
+run_matins tools --as json -- "$PYTHON" "$PWD/offer.py" "$PWD/notes.json"
+json_is "of a program: their own names" '' '#3' '[0].name' search
+run_matins tools --as yaml
+exit_is "another form: status 64" 64
+err_like "another form: those that are" 'prompt\|anthropic\|openai\|json'
+
+# ---- a server that changes ----
+
+tools "find:Find a note" "add:Add some note" "new:New" >notes.json
+run_matins sync notes --json
+json_is "added, updated, deprecated, renamed" servers[0].name notes \
+	servers[0].added '#2' servers[0].updated[0].name add \
+	servers[0].deprecated '#2' servers[0].deprecated[0].name search \
+	servers[0].deprecated[0].renamed_to find \
+	servers[0].deprecated[1].name get
+run_matins tools
+out_unlike "what is gone is not listed" 'notes__get'
+err_like "it is counted" 'deprecated tools are left out: 2'
+run_matins tools notes.get --json
+json_is "it is never deleted" tools[0].tool get tools[0].deprecated '~^20' \
+	tools[0].first_seen '~^20'
+rm notes.json
+run_matins sync notes
+exit_is "a server that fails later: status 1" 1
+run_matins tools 'notes.*'
+out_like "what is known of it stays" '^mcp__notes__find '
+tools "find:Find a note" "get:Get one of them" >notes.json
+run_matins sync notes
+out_is "in words" 'notes: 2 tools; 1 added, 2 deprecated
+  + tool get
+  - tool add
+  - tool new'
+run_matins tools --live
+exit_is "--live: a failing server is status 1" 1
+out_like "--live: the others are shown" '^mcp__notes__get '
+
+# ---- commands that list a server keep the catalogue ----
+
+tools "find:Find a note" "later:Later" >notes.json
+run_matins tools --server notes
+run_matins tools --json notes.later
+json_is "a tool that another command saw is known" tools[0].tool later
+run_matins tools --json notes.get
+json_is "but only sync says that one is gone" tools[0].deprecated absent
+
+# ---- hostile lists ----
+
+cat >notes.json <<-'END'
+	{"tools/list": [
+	 {"name": "a\u001b[2J", "description": "\u001b]0;title\u0007 x\n\n\ny", "inputSchema": {"type": "object"}},
+	 {"name": "mcp__my_files__x", "inputSchema": {"type": "object"}},
+	 {"name": "no schema"},
+	 {"name": "deep", "inputSchema": {"type": "object", "properties": {"p": {"$ref": "#"}}}},
+	 {"description": "nameless"}]}
+END
+run_matins sync notes
+exit_is "a hostile list: status 0" 0
+run_matins tools
+out_unlike "no control character reaches the terminal" $'\033'
+for form in prompt anthropic openai json; do
+	run_matins tools 'notes.*' --as "$form"
+	exit_is "a hostile list as $form: status 0" 0
+	out_unlike "as $form: no control characters" $'\033'
+done
+run_matins tools 'notes.no schema' --as openai
+json_is "a tool without a schema takes an object" \
+	'[0].function.parameters.type' object \
+	'[0].function.parameters.properties' '{}'
+
+# ---- secrets ----
+
+cat >secret.toml <<-END
+	[servers.leaky]
+	command = "$PYTHON"
+	args = ["offer.py", "leaky.json"]
+	env = { KEY = { file = "$T/key" } }
+	sandbox = { read = ["."] }
+END
+echo s3cret-value-123 >key
+chmod 600 key
+tools "a:The key is s3cret-value-123" "s3cret-value-123:x" >leaky.json
+run_matins sync -c secret.toml
+exit_is "a server that says its credential: status 0" 0
+not_ok "the catalogue does not hold it" grep -rq s3cret-value-123 "$T/state"
+run_matins tools -c secret.toml
+out_like "but the tool" '^mcp__leaky__a +The key is \*\*\*$'
+
+# ---- a damaged catalogue ----
+
+for file in state/matins/catalogue/*; do
+	echo '{"schema":"matins-catalogue/1","tools":[' >"$file"
+done
+run_matins tools --json
+exit_is "a damaged catalogue counts as none" 0
+json_is "its servers are not listed" tools '#0'
+
+# ---- servers of others ----
+
+servers=$TOP/build/npm/node_modules/@modelcontextprotocol
+if [[ -n $NODE && -d $servers/server-everything ]] && _reachable "$servers"; then
+	cat >npm.toml <<-END
+		[sandbox]
+		read = ["$TOP/build/npm"]
+		[servers.everything]
+		command = "$NODE"
+		args = ["$servers/server-everything/dist/index.js"]
+		[servers.memory]
+		command = "$NODE"
+		args = ["$servers/server-memory/dist/index.js"]
+		env = { MEMORY_FILE_PATH = "/tmp/memory.json" }
+	END
+	run_matins sync -c npm.toml --json
+	exit_is "servers of npm: status 0" 0
+	out_like "everything that they offer" \
+		'"everything","ok":true.*"resources":[1-9].*"prompts":[1-9].*"memory".*"tools":[1-9]'
+	run_matins tools -c npm.toml --search elicitation
+	out_like "tools for clients that can more are known" \
+		'^mcp__everything__trigger-elicitation'
+	run_matins sync -c npm.toml
+	out_unlike "listed again, nothing has changed" ';'
+else
+	skip "servers of npm" "they are not installed"
+fi
+
+done_testing
