@@ -20,6 +20,7 @@
 #include "core/cli/past.h"
 #include "core/cli/put.h"
 #include "core/cli/schedule_job.h"
+#include "core/config/paths.h"
 #include "core/doctor/installed.h"
 #include "core/report/crontab.h"
 
@@ -73,7 +74,7 @@ static int write_lines(struct work *w, struct str lines, struct buf *new,
 	return installed_tool(argv, buf_str(new), w->arena, &said, err);
 }
 
-/* Editors, and schedules of another state folder, heed no lock of ours. */
+/* Editors heed no lock of ours. */
 static int install_lines(struct work *w, struct str lines, struct err *err)
 {
 	for (int tries = 0; tries < 3; tries++) {
@@ -213,10 +214,11 @@ static bool has_user_manager(const struct work *w)
 
 /* ---- add ---- */
 
-/* Two that add at once must not lose a line of the crontab. */
-static int lock_schedules(const struct work *w, int *ret, struct err *err)
+/* Wait for the lock of a state folder. */
+static int lock_one(const struct work *w, const char *state, int *ret,
+		    struct err *err)
 {
-	const char *folder = arena_printf(w->arena, "%s/locks", w->state);
+	const char *folder = arena_printf(w->arena, "%s/locks", state);
 	const char *path = arena_printf(w->arena, "%s/schedules", folder);
 
 	if (fd_mkdirs(folder, 0700) < 0)
@@ -239,6 +241,35 @@ static int lock_schedules(const struct work *w, int *ret, struct err *err)
 		poll(NULL, 0, LOCK_POLL_MS);
 	}
 	return 0;
+}
+
+struct locks {
+	int shared, own; /* descriptors, owned; -1 */
+};
+
+static void locks_release(struct locks *l)
+{
+	fd_closep(&l->own);
+	fd_closep(&l->shared);
+}
+
+/* Two that add at once must not lose a line of the crontab, which state folders
+   share: so the one in HOME is locked first, where there is a HOME to write. */
+static int lock_schedules(const struct work *w, struct locks *ret,
+			  struct err *err)
+{
+	const char *home = path_own_home(0);
+	const char *shared = arena_printf(w->arena, "%s/.local/state/matins",
+					  home ? home : "");
+	struct err why = ERR_INIT;
+
+	if (home && strcmp(shared, w->state) != 0 &&
+	    lock_one(w, shared, &ret->shared, &why) < 0 &&
+	    why.kind == ERR_BUSY) {
+		*err = why;
+		return -1;
+	}
+	return lock_one(w, w->state, &ret->own, err);
 }
 
 static int choose(struct work *w, const char *on_failure, struct err *err)
@@ -276,7 +307,7 @@ static void say_next(const struct work *w)
 static int install(struct work *w, const struct buf text[UNIT_FILES],
 		   struct err *err)
 {
-	AUTO(fd_closep) int lock = -1;
+	AUTO(locks_release) struct locks lock = {-1, -1};
 	const struct schedule *old;
 	struct schedule *s;
 	size_t n;
@@ -392,7 +423,7 @@ static int find(struct work *w, struct err *err)
 
 static int take_away(struct work *w, struct err *err)
 {
-	AUTO(fd_closep) int lock = -1;
+	AUTO(locks_release) struct locks lock = {-1, -1};
 
 	if (find(w, err) < 0 || lock_schedules(w, &lock, err) < 0 ||
 	    (w->s.unit ? uninstall_units(w, err)

@@ -123,6 +123,18 @@ for i in 1 2 3 4 5 6 7 8; do
 done
 wait
 is "and are all taken away at once" "$(crontab -l 2>/dev/null)" ""
+for i in 1 2 3 4 5 6 7 8; do
+	MATINS_STATE=$T/state$i "$BIN" schedule add "r$i" --at "0:0$i" \
+		--with cron -c eight.toml 2>/dev/null &
+done
+wait
+is "eight of eight state folders are all there, too" \
+	"$(crontab -l | grep -c '/matins run')" 8
+for i in 1 2 3 4 5 6 7 8; do
+	MATINS_STATE=$T/state$i "$BIN" schedule remove "r$i" 2>/dev/null &
+done
+wait
+is "and are all taken away" "$(crontab -l 2>/dev/null)" ""
 
 # ---- real cron runs the line (here when it starts, as @reboot) ----
 
@@ -243,6 +255,12 @@ ok "a command that must wait says for what" \
 exec 9>&-
 wait $!
 is "and goes on" $? 0
+mv "$HOME/.local" "$HOME/.kept"
+: >"$HOME/.local"
+add r --at daily --with cron
+exit_is "a HOME without room for a lock is no obstacle" 0
+run_matins schedule remove r -c "$file"
+rm "$HOME/.local"
 crontab -r
 flock "$HOME" "$BIN" schedule add r --at daily --with cron -c "$file" 2>"$err"
 is "a lock on the home folder is none of ours" $? 0
