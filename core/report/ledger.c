@@ -374,6 +374,13 @@ int ledger_start(struct ledger *l, const struct ledger_routine *which,
 		flock(l->fd, LOCK_UN);
 		return -1;
 	}
+	if (generation >= INT64_MAX) {
+		flock(l->fd, LOCK_UN);
+		return err_set(err, ERR_LIMIT,
+			       "%s has a run of number %llu, which no matins "
+			       "wrote: remove that line",
+			       l->path, (unsigned long long)generation);
+	}
 	jw_init(&w, &line, false);
 	ledger_event_begin(&w, EVENT_STARTED, ++generation, which, wall_ns);
 	ledger_add_process(&w);

@@ -163,6 +163,14 @@ run_matins run r -c m.toml --json
 json_is "a number that is too large is none" generation 42
 run_matins show 42 --json
 json_is "so that the next run has one" generation 42
+printf '{"event":"started","generation":%s,%s\n' 9223372036854775807 "$line" \
+	>"$ledger"
+for i in 1 2; do
+	run_matins run r -c m.toml --json
+	json_is "behind the largest number there is none: $i" generation 0 \
+		run.warnings[0] '~has a run of number 9223372036854775807, which no matins wrote: remove that line'
+done
+is "and nothing is written behind it" "$(wc -l <"$ledger")" 1
 if command -v strace >/dev/null; then
 	head -c 8000000 /dev/zero | tr '\0' x >"$ledger"
 	strace -e trace=pread64 -o trace "$BIN" history -n 3 >"$out" 2>"$err"
