@@ -299,21 +299,21 @@ mode_t outfolder_mode(void)
 	return 0666 & ~mask;
 }
 
-int outfolder_draft(const struct outfolder *d, const char *name,
-		    const char *shown, const struct fd_text *text, mode_t mode,
-		    enum outfile_how how, struct outfolder_draft *ret,
+int outfolder_draft(const struct outfolder *d, const struct outfolder_file *f,
+		    const struct fd_text *text, struct outfolder_draft *ret,
 		    struct err *err)
 {
 	*ret = (struct outfolder_draft){.is_there = false};
 	if (check_folder(d, err) < 0 ||
-	    (how != OUTFILE_NEW && check_entry(d, name, shown, err) < 0))
+	    (f->how != OUTFILE_NEW &&
+	     check_entry(d, f->name, f->shown, err) < 0))
 		return -1;
 	if (make_draft(d->fd, ret) < 0)
 		return err_sys(err, errno, "create a file in %s", d->path);
-	if (fchmod(ret->fd, mode) == 0 && fd_print(ret->fd, text) == 0 &&
-	    (how != OUTFILE_DURABLE || fsync(ret->fd) == 0))
+	if (fchmod(ret->fd, f->mode) == 0 && fd_print(ret->fd, text) == 0 &&
+	    (f->how != OUTFILE_DURABLE || fsync(ret->fd) == 0))
 		return 0;
-	err_sys(err, errno, "write %s", shown);
+	err_sys(err, errno, "write %s", f->shown);
 	outfolder_drop(d, ret);
 	return -1;
 }
@@ -342,30 +342,28 @@ void outfolder_drop(const struct outfolder *d, struct outfolder_draft *draft)
 }
 
 int outfolder_place(const struct outfolder *d, struct outfolder_draft *draft,
-		    const char *name, const char *shown, enum outfile_how how,
-		    struct err *err)
+		    const struct outfolder_file *f, struct err *err)
 {
-	if (put_in_place(d->fd, draft, name, how) < 0) {
-		err_sys(err, errno, "write %s", shown);
+	if (put_in_place(d->fd, draft, f->name, f->how) < 0) {
+		err_sys(err, errno, "write %s", f->shown);
 		outfolder_drop(d, draft);
 		return -1;
 	}
 	outfolder_drop(d, draft);
-	if (how == OUTFILE_DURABLE && sync_folder(d->fd) < 0)
-		return err_sys(err, errno, "write %s", shown);
+	if (f->how == OUTFILE_DURABLE && sync_folder(d->fd) < 0)
+		return err_sys(err, errno, "write %s", f->shown);
 	/* a program that still runs may have exchanged the temporary file */
-	return check_entry(d, name, shown, err);
+	return check_entry(d, f->name, f->shown, err);
 }
 
-int outfolder_put(const struct outfolder *d, const char *name,
-		  const char *shown, const struct fd_text *text, mode_t mode,
-		  enum outfile_how how, struct err *err)
+int outfolder_put(const struct outfolder *d, const struct outfolder_file *f,
+		  const struct fd_text *text, struct err *err)
 {
 	struct outfolder_draft draft;
 
-	return outfolder_draft(d, name, shown, text, mode, how, &draft, err) < 0
+	return outfolder_draft(d, f, text, &draft, err) < 0
 		       ? -1
-		       : outfolder_place(d, &draft, name, shown, how, err);
+		       : outfolder_place(d, &draft, f, err);
 }
 
 /* ---- open ---- */
@@ -550,8 +548,10 @@ int outfile_write(struct outfile *f, const struct fd_text *text,
 	if (f->fifo >= 0 && open_fifo(f, err) < 0)
 		return -1;
 	if (f->stream < 0)
-		return outfolder_put(&f->folder, f->name, f->path, text,
-				     f->mode, f->how, err);
+		return outfolder_put(&f->folder,
+				     &(struct outfolder_file){f->name, f->path,
+							      f->mode, f->how},
+				     text, err);
 	if ((f->truncate && ftruncate(f->stream, 0) < 0) ||
 	    print_stream(f->stream, text) < 0)
 		return errno == ETIMEDOUT

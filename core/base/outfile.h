@@ -124,15 +124,20 @@ struct outfolder_draft {
 	char name[32]; /* beside its place; "": it has none yet */
 };
 
+/* File of a folder; all is borrowed. */
+struct outfolder_file {
+	const char *name;  /* a single part, without "/" */
+	const char *shown; /* path for errors */
+	mode_t mode;
+	enum outfile_how how;
+};
+
 /*
- * Write a file that outfolder_place() puts in its place; members as of
- * outfolder_put().
- *
+ * Write a file that outfolder_place() puts in its place.
  * errors  ERR_OUTPUT, ERR_SYS: there is no draft
  */
-int outfolder_draft(const struct outfolder *d, const char *name,
-		    const char *shown, const struct fd_text *text, mode_t mode,
-		    enum outfile_how how, struct outfolder_draft *ret,
+int outfolder_draft(const struct outfolder *d, const struct outfolder_file *f,
+		    const struct fd_text *text, struct outfolder_draft *ret,
 		    struct err *err) MUST_USE;
 /*
  * Give a draft a name beside its place, so that outfolder_place() takes no
@@ -148,18 +153,13 @@ void outfolder_sweep(const struct outfolder *d);
  * errors  ERR_OUTPUT, ERR_SYS (EEXIST with OUTFILE_NEW)
  */
 int outfolder_place(const struct outfolder *d, struct outfolder_draft *draft,
-		    const char *name, const char *shown, enum outfile_how how,
-		    struct err *err) MUST_USE;
+		    const struct outfolder_file *f, struct err *err) MUST_USE;
 void outfolder_drop(const struct outfolder *d, struct outfolder_draft *draft);
 /*
  * Put a whole file there.
- *
- * name    a single part, without "/"
- * shown   path for errors
  * errors  ERR_OUTPUT, ERR_SYS (EEXIST with OUTFILE_NEW)
  */
-int outfolder_put(const struct outfolder *d, const char *name,
-		  const char *shown, const struct fd_text *text, mode_t mode,
-		  enum outfile_how how, struct err *err) MUST_USE;
+int outfolder_put(const struct outfolder *d, const struct outfolder_file *f,
+		  const struct fd_text *text, struct err *err) MUST_USE;
 
 #endif

@@ -180,8 +180,10 @@ static int write_key(struct import *im, const struct toml_value *secret,
 		return -1;
 	if (outfolder_holds(&im->keys, name, text))
 		return 0;
-	if (outfolder_put(&im->keys, name, file, &content, 0600, OUTFILE_NEW,
-			  err) < 0)
+	if (outfolder_put(
+		    &im->keys,
+		    &(struct outfolder_file){name, file, 0600, OUTFILE_NEW},
+		    &content, err) < 0)
 		return -1;
 	log_note("import: wrote %s/%s", im->to.dir, file);
 	return 0;

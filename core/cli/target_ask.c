@@ -115,8 +115,10 @@ static int save_bytes(struct saved_files *f, struct str base64, struct err *err)
 	text = fd_text_of(&s);
 	content_name(s, name);
 	if (!outfolder_holds(&f->folder, name, s) &&
-	    outfolder_put(&f->folder, name, name, &text, 0600, OUTFILE_NEW,
-			  err) < 0)
+	    outfolder_put(
+		    &f->folder,
+		    &(struct outfolder_file){name, name, 0600, OUTFILE_NEW},
+		    &text, err) < 0)
 		return -1;
 	buf_addf(&f->said, "%s/%s\n", f->dir, name);
 	return 0;

@@ -33,7 +33,7 @@
 
 /* A file of the new recording. */
 struct tape_file {
-	const char *name, *shown;
+	struct outfolder_file to, waits;
 	struct outfolder_draft draft;
 };
 
@@ -233,12 +233,17 @@ static int draft_file(struct tape *t, struct tape_file *f, const char *name,
 {
 	const struct fd_text text = fd_text_of(&content);
 
-	f->name = name;
-	f->shown = arena_printf(&t->arena, "%s/%s", t->o.dir, name);
-	if (outfolder_draft(&t->folder, name, f->shown, &text, outfolder_mode(),
-			    OUTFILE_REPLACE, &f->draft, err) < 0)
+	f->to = f->waits = (struct outfolder_file){
+		.name = name,
+		.shown = arena_printf(&t->arena, "%s/%s", t->o.dir, name),
+		.mode = outfolder_mode(),
+		.how = OUTFILE_REPLACE,
+	};
+	if (is_session(name))
+		f->waits.name = arena_printf(&t->arena, "%s" NEW_END, name);
+	if (outfolder_draft(&t->folder, &f->to, &text, &f->draft, err) < 0)
 		return -1;
-	return outfolder_name(&t->folder, &f->draft, f->shown, err);
+	return outfolder_name(&t->folder, &f->draft, f->to.shown, err);
 }
 
 /* Draft all files, that of the programs last. ret_n  also of what failed */
@@ -267,34 +272,28 @@ static int draft_all(struct tape *t, size_t *ret_n, struct err *err)
 /* Remove a session of an earlier recording. */
 static int remove_old(struct tape *t, const char *name, struct err *err)
 {
-	for (const struct tape_file *f = t->files; f->name; f++)
-		if (!strcmp(f->name, name))
+	for (const struct tape_file *f = t->files; f->to.name; f++)
+		if (!strcmp(f->to.name, name))
 			return 0;
 	return remove_file(t, name, err);
 }
 
-/* Sessions of a run count with the programs of that run alone: so those are
-   put in place between the arrival of the new ones and the end of the old. */
-static int place_all(struct tape *t, size_t n, struct err *err)
+/* Sessions of a run count with the programs of that run alone: so those, the
+   last, are put in place between the arrival of the new ones and the end of
+   the old. */
+static int place_all(struct tape *t, struct err *err)
 {
-	struct tape_file *f = t->files;
-
 	if (check_file(t, PROGRAMS, err) < 0 ||
 	    each_session(t, check_file, err) < 0)
 		return -1;
-	for (size_t i = 0; i < n; i++)
-		if (outfolder_place(&t->folder, &f[i].draft,
-				    i + 1 < n ? arena_printf(&t->arena,
-							     "%s" NEW_END,
-							     f[i].name)
-					      : f[i].name,
-				    f[i].shown, OUTFILE_REPLACE, err) < 0)
+	for (struct tape_file *f = t->files; f->to.name; f++)
+		if (outfolder_place(&t->folder, &f->draft, &f->waits, err) < 0)
 			return -1;
-	for (size_t i = 0; i + 1 < n; i++)
-		if (renameat(t->folder.fd,
-			     arena_printf(&t->arena, "%s" NEW_END, f[i].name),
-			     t->folder.fd, f[i].name) < 0)
-			return err_sys(err, errno, "write %s", f[i].shown);
+	for (const struct tape_file *f = t->files; f->to.name; f++)
+		if (f->to.name != f->waits.name &&
+		    renameat(t->folder.fd, f->waits.name, t->folder.fd,
+			     f->to.name) < 0)
+			return err_sys(err, errno, "write %s", f->to.shown);
 	return each_session(t, remove_old, err);
 }
 
@@ -310,7 +309,7 @@ int tape_end(struct tape *t, struct err *err)
 	outfolder_sweep(&t->folder);
 	rc = draft_all(t, &n, err);
 	if (rc == 0)
-		rc = place_all(t, n, err);
+		rc = place_all(t, err);
 	for (size_t i = 0; i < n; i++)
 		outfolder_drop(&t->folder, &t->files[i].draft);
 	t->is_open = rc < 0;

@@ -424,9 +424,15 @@ int ledger_finish(struct ledger *l, uint64_t generation,
 	struct jw w;
 
 	if (report)
-		stored = store_put(l->dir, end->which.file, generation, report,
-				   keep_runs, l->has_room ? &l->room : NULL,
-				   sha256, err);
+		stored = store_put(
+			&(struct store_place){
+				.state_dir = l->dir,
+				.file = end->which.file,
+				.generation = generation,
+				.keep = keep_runs,
+				.room = l->has_room ? &l->room : NULL,
+			},
+			report, sha256, err);
 	jw_init(&w, &line, false);
 	ledger_event_begin(&w, EVENT_FINISHED, generation, &end->which,
 			   end->wall_ns);

@@ -209,15 +209,13 @@ static void print_summed(const void *arg, struct buf *out)
 	buf_release(&pieces);
 }
 
-int store_put(const char *state_dir, const char *file, uint64_t generation,
-	      const struct fd_text *report, uint64_t keep,
-	      const struct timespec *room, char ret_hex[SHA256_HEX_BYTES],
-	      struct err *err)
+int store_put(const struct store_place *p, const struct fd_text *report,
+	      char ret_hex[SHA256_HEX_BYTES], struct err *err)
 {
-	AUTO(mem_freep) char *folder = folder_of(state_dir, file);
+	AUTO(mem_freep) char *folder = folder_of(p->state_dir, p->file);
 	AUTO(mem_freep)
-	char *path = path_of(state_dir, file, generation, "json");
-	bool has_room = is_unchanged(folder, room);
+	char *path = path_of(p->state_dir, p->file, p->generation, "json");
+	bool has_room = is_unchanged(folder, p->room);
 	unsigned char digest[SHA256_BYTES];
 	struct summed summed = {.text = report}, *arg = &summed;
 	const struct fd_text text = {
@@ -228,11 +226,11 @@ int store_put(const char *state_dir, const char *file, uint64_t generation,
 	};
 
 	/* a report that is not kept is printed for its sum alone */
-	if (!keep)
+	if (!p->keep)
 		print_summed(&arg, NULL);
-	else if (add_report(state_dir, folder, path, &text, err) < 0)
+	else if (add_report(p->state_dir, folder, path, &text, err) < 0)
 		return -1;
-	if (!has_room && prune(folder, keep, generation, err) < 0)
+	if (!has_room && prune(folder, p->keep, p->generation, err) < 0)
 		return -1;
 	sha256_end(&summed.sum, digest);
 	sha256_text(digest, ret_hex);
@@ -245,6 +243,9 @@ int store_replace(const char *state_dir, const char *file, uint64_t generation,
 	AUTO(mem_freep)
 	char *path = path_of(state_dir, file, generation, "json");
 
+	/* one that another run pushed out stays away */
+	if (access(path, F_OK) < 0 && errno == ENOENT)
+		return 0;
 	return fd_replace_file(path, report, 0600, true, err);
 }
 

@@ -20,21 +20,26 @@
 #include "core/base/fd.h"
 #include "core/base/sha256.h"
 
+/* Place of a report. */
+struct store_place {
+	const char *state_dir;
+	const char *file; /* path of the configuration */
+	uint64_t generation;
+	uint64_t keep;		     /* reports of the file that stay */
+	const struct timespec *room; /* of store_make_room(); NULL: none */
+};
+
 /*
  * Keep a report, and of all reports of the file only the `keep` with the
  * highest generations. With keep 0 nothing is written and all are removed.
  *
- * file     path of the configuration
- * room     of store_make_room(); NULL: none was made
  * ret_hex  sum of the report, also of one that is not kept
  * errors   ERR_SYS
  */
-int store_put(const char *state_dir, const char *file, uint64_t generation,
-	      const struct fd_text *report, uint64_t keep,
-	      const struct timespec *room, char ret_hex[SHA256_HEX_BYTES],
-	      struct err *err) MUST_USE;
+int store_put(const struct store_place *p, const struct fd_text *report,
+	      char ret_hex[SHA256_HEX_BYTES], struct err *err) MUST_USE;
 
-/* Replace a report that is kept: a crash leaves one of the two. */
+/* Replace a report, if it is kept still: a crash leaves one of the two. */
 int store_replace(const char *state_dir, const char *file, uint64_t generation,
 		  struct str report, struct err *err) MUST_USE;
 

@@ -390,6 +390,7 @@ struct file {
 	struct place_of at;
 	struct buf bytes;
 	struct outfolder folder;
+	struct outfolder_file to;
 	struct outfolder_draft draft;
 };
 
@@ -412,11 +413,6 @@ static int read_file(struct saver *s, const struct toml_member *m,
 	return 0;
 }
 
-static const char *last_part(const struct file *f)
-{
-	return strrchr(f->at.path, '/') + 1;
-}
-
 /* Write the file beside its place. Folders of the name are entered one by one,
    no link is followed. */
 static int draft_file(const struct saver *s, struct file *f, bool is_kept,
@@ -430,17 +426,18 @@ static int draft_file(const struct saver *s, struct file *f, bool is_kept,
 	if (outfolder_enter(&s->folder, str_first(f->at.name, n), &f->folder,
 			    err) < 0)
 		return -1;
-	if (is_kept && outfolder_holds(&f->folder, last_part(f), bytes))
+	f->to = (struct outfolder_file){strrchr(f->at.path, '/') + 1,
+					f->at.path, f->at.mode,
+					OUTFILE_DURABLE};
+	if (is_kept && outfolder_holds(&f->folder, f->to.name, bytes))
 		return 0;
-	return outfolder_draft(&f->folder, last_part(f), f->at.path, &text,
-			       f->at.mode, OUTFILE_DURABLE, &f->draft, err);
+	return outfolder_draft(&f->folder, &f->to, &text, &f->draft, err);
 }
 
 static int place_file(struct file *f, struct err *err)
 {
 	return f->draft.is_there
-		       ? outfolder_place(&f->folder, &f->draft, last_part(f),
-					 f->at.path, OUTFILE_DURABLE, err)
+		       ? outfolder_place(&f->folder, &f->draft, &f->to, err)
 		       : 0;
 }
 
@@ -503,6 +500,9 @@ static int put_files(const struct saver *s, struct file *files, size_t n,
 	jw_end(&w);
 	if (i)
 		*ret = arena_str(arena, buf_str(&told));
+	if (i < n && i)
+		err_wrap(err, "%zu of %zu are in place, up to %s", i, n,
+			 files[i - 1].at.path);
 	return i < n ? err_wrap(err, "save %s", files[i].key) : 0;
 }
 

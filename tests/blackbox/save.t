@@ -637,6 +637,30 @@ json_is "--from: it fails" step_results[0].reason save \
 	step_results[0].error '~earlier result is not as the tool gave it: the value of a credential'
 ok "and there is no file with stars" test ! -e out/a
 
+# ---- a file that cannot take its place after others did ----
+
+FAIL=$HELPERS/fail
+if "$FAIL" tried lseek EIO 1000 -- "$(type -P true)" 2>/dev/null; (($? != 99)); then
+	routine place
+	peer_step chart all 'tool = "t"' 'params = {}' \
+		'save = { "$.content[1]" = "a", "$.content[2]" = "b", "$.content[3]" = "c" }' \
+		>>r.toml
+	said=0
+	for ((i = 1; i < 12; i++)); do
+		rm -rf place
+		"$FAIL" tried linkat EIO $i -- "$BIN" run -c r.toml r --json >"$out" 2>"$err"
+		told=$("$PYTHON" -c 'import json, sys, os
+for f in json.load(open(sys.argv[1]))["step_results"][0]["run"].get("saved", []):
+    print(os.path.basename(f["path"]))' "$out")
+		is "link $i fails: the report has what is there" "$told" \
+			"$(ls place 2>/dev/null)"
+		grep -q ' of . are in place, up to ' "$out" && said=1
+	done
+	is "and the error says it" $said 1
+else
+	skip "a file that cannot take its place" "no process can be traced here"
+fi
+
 # ---- a disk that is full ----
 
 routine tiny

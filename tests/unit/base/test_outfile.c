@@ -251,17 +251,14 @@ TEST_IN(fixture, put, folder, has_any_name_once)
 {
 	const struct str content = STR("x");
 	const struct fd_text text = fd_text_of(&content);
+	const struct outfolder_file b = {"b", "w/b", 0600, OUTFILE_NEW};
 	struct err err = ERR_INIT;
 	struct outfolder d;
 
 	assert_int_equal(outfolder_open(&d, "w", &err), 0);
-	assert_int_equal(
-		outfolder_put(&d, "b", "w/b", &text, 0600, OUTFILE_NEW, &err),
-		0);
+	assert_int_equal(outfolder_put(&d, &b, &text, &err), 0);
 	assert_content("w/b", "x");
-	assert_int_equal(
-		outfolder_put(&d, "b", "w/b", &text, 0600, OUTFILE_NEW, &err),
-		-1);
+	assert_int_equal(outfolder_put(&d, &b, &text, &err), -1);
 	assert_int_equal(err.sys, EEXIST);
 	outfolder_release(&d);
 	assert_int_equal(outfolder_open(&d, "w/b", &err), -1);

@@ -39,7 +39,8 @@ static int store(const char *dir, uint64_t generation, struct str report,
 {
 	const struct fd_text text = fd_text_of(&report);
 	char sum[SHA256_HEX_BYTES], wanted[SHA256_HEX_BYTES];
-	int r = store_put(dir, A, generation, &text, keep, NULL, sum, err);
+	int r = store_put(&(struct store_place){dir, A, generation, keep, NULL},
+			  &text, sum, err);
 
 	sha256_hex(report, wanted);
 	if (r == 0)
@@ -72,13 +73,34 @@ TEST_IN(temp_dir, store, room, is_made_once_and_looked_at_again)
 	assert_true(store_make_room(dir, A, 3, &room));
 	assert_false(kept(dir, 1));
 	assert_true(kept(dir, 2) && kept(dir, 3));
-	assert_int_equal(store_put(dir, A, 4, &text, 3, &room, sum, &err), 0);
+	assert_int_equal(store_put(&(struct store_place){dir, A, 4, 3, &room},
+				   &text, sum, &err),
+			 0);
 	assert_true(kept(dir, 2) && kept(dir, 3) && kept(dir, 4));
 	/* another run was faster: the folder is another one since */
 	room.tv_nsec ^= 1;
-	assert_int_equal(store_put(dir, A, 5, &text, 3, &room, sum, &err), 0);
+	assert_int_equal(store_put(&(struct store_place){dir, A, 5, 3, &room},
+				   &text, sum, &err),
+			 0);
 	assert_false(kept(dir, 2));
 	assert_true(kept(dir, 3) && kept(dir, 4) && kept(dir, 5));
+}
+
+TEST_IN(temp_dir, store, replace, brings_back_no_report_that_is_gone)
+{
+	const char *dir = *state;
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct err err = ERR_INIT;
+
+	put(dir, 1, 2);
+	put(dir, 2, 2);
+	assert_int_equal(store_replace(dir, A, 2, STR("[]"), &err), 0);
+	assert_int_equal(store_get(dir, A, 2, &out, &err), 0);
+	assert_string_equal(buf_cstr(&out), "[]");
+	buf_release(&out);
+	put(dir, 3, 2);
+	assert_int_equal(store_replace(dir, A, 1, STR("[]"), &err), 0);
+	assert_false(kept(dir, 1));
 }
 
 TEST_IN(temp_dir, store, put, is_read_back_private)
@@ -182,7 +204,9 @@ TEST_IN(temp_dir, store, two_files, keeps_each_apart)
 		put(dir, g, 100);
 	for (uint64_t g = 4; g <= 9; g++)
 		assert_int_equal(
-			store_put(dir, B, g, &text, 2, NULL, sum, &err), 0);
+			store_put(&(struct store_place){dir, B, g, 2, NULL},
+				  &text, sum, &err),
+			0);
 	for (uint64_t g = 1; g <= 3; g++)
 		assert_true(kept(dir, g));
 	assert_int_equal(store_get(dir, B, 7, &out, &err), -1);
