@@ -111,6 +111,8 @@ int past_list(struct ledger *l, const struct past_filter *filter,
 	*ret_more = false;
 	ledger_walk_init(&walk, l, arena);
 	walk.since_ns = filter->since_ns;
+	if (filter->routine && !filter->since_ns)
+		ledger_lines_only(&walk.lines, filter->routine, arena);
 	while ((r = ledger_walk_next(&walk, &run, err)) > 0) {
 		if (!is_wanted(filter, run))
 			continue;

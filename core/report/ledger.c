@@ -162,6 +162,16 @@ void ledger_lines_release(struct ledger_lines *w)
 	buf_release(&w->text);
 }
 
+void ledger_lines_only(struct ledger_lines *w, const char *routine,
+		       struct arena *arena)
+{
+	AUTO(buf_release) struct buf member = BUF_INIT(BUF_UNBOUNDED);
+	struct jw jw = jw_begin(&member);
+
+	jw_kv_cstr(&jw, "routine", routine);
+	w->only = str_skip(arena_buf(arena, &member), strlen("{"));
+}
+
 uint64_t ledger_lines_passed(const struct ledger_lines *w)
 {
 	return w->end - w->from - w->text.n;
@@ -211,6 +221,8 @@ int ledger_lines_next(struct ledger_lines *w, struct ledger_event *ret,
 		struct str all = buf_str(&w->text), line;
 		const char *nl = all.n ? memrchr(all.p, '\n', all.n - 1) : NULL;
 
+		if (w->most && ledger_lines_passed(w) > w->most)
+			return 0;
 		if (!nl && w->from) {
 			if (read_before(w, err) < 0)
 				return -1;
@@ -222,7 +234,9 @@ int ledger_lines_next(struct ledger_lines *w, struct ledger_event *ret,
 			return 0;
 		line = str_skip(all, nl ? (size_t)(nl - all.p) + 1 : 0);
 		w->text.n -= line.n;
-		if (ledger_event_read(line, ret))
+		if ((!w->only.n ||
+		     memmem(line.p, line.n, w->only.p, w->only.n)) &&
+		    ledger_event_read(line, ret))
 			return 1;
 	}
 }

@@ -149,9 +149,15 @@ struct ledger_lines {
 	uint64_t end;	  /* where the walk began */
 	size_t block;	  /* bytes that are read next */
 	int sys;	  /* errno: its end is not known */
+	struct str only;  /* of ledger_lines_only() */
+	uint64_t most;	  /* bytes that are passed, then it ends; 0: all */
 };
 
 void ledger_lines_init(struct ledger_lines *w, struct ledger *l);
+/* Pass over lines of other routines without a look at what they say: a walk to
+   the first line takes milliseconds then. */
+void ledger_lines_only(struct ledger_lines *w, const char *routine,
+		       struct arena *arena);
 void ledger_lines_release(struct ledger_lines *w);
 /*
  * Give the next line that says something.

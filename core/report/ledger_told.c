@@ -130,6 +130,8 @@ static int read_stories(struct stories *all, bool is_one, struct err *err)
 	int r;
 
 	ledger_lines_init(&lines, all->l);
+	if (is_one)
+		ledger_lines_only(&lines, all->first->told.routine, all->arena);
 	while ((r = ledger_lines_next(&lines, &e, err)) > 0) {
 		uint64_t passed = ledger_lines_passed(&lines);
 
@@ -146,6 +148,9 @@ static int read_stories(struct stories *all, bool is_one, struct err *err)
 		    scan_true(e.doc, "whole") && is_closed(s, e.generation))
 			s->until = passed + 2 * FAR_BYTES;
 		add_event(all, s, &e);
+		if (is_one)
+			lines.most =
+				s->told.generation ? STORY_BYTES : s->until;
 	}
 	buf_release(&all->boot);
 	return r < 0 ? -1 : 0;

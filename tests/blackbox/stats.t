@@ -140,6 +140,13 @@ run_matins stats r -c m.toml
 out_like "stats takes the last hundred" '^r: the last 100 runs since '
 run_matins stats r -c m.toml -n 5000 --json
 json_is "or as many as are asked for" runs '#5000' outcomes.ok 5000
+name='an \"odd\" name, é'
+sed -i -e "3,4s|\"routine\":\"r\"|\"routine\":\"${name//\\/\\\\}\"|" "$ledger"
+run_matins history 'an "odd" name, é' --json
+json_is "a run is found behind all those of another routine" runs '#1' \
+	runs[0].generation 2 runs[0].state finished
+run_matins history 'an "odd" name' --json
+json_is "a part of its name is another routine" runs '#0'
 rm -rf "$T/state/matins/reports"
 if command -v strace >/dev/null; then
 	for command in "history -n 3" "stats r -c m.toml -n 3" "show 59999" \
