@@ -501,6 +501,8 @@ static int send_test(struct alone *a, const struct notify_rules *rules,
 	for (const struct sent *s = n->sender.first; s; s = s->next) {
 		buf_addf(ret, "%s %s: %s\n", s->way, s->to,
 			 s->is_delivered ? "delivered" : s->error);
+		if (!s->is_delivered && s->advice)
+			buf_adds(ret, s->advice);
 		status |= !s->is_delivered;
 	}
 	notify_free(n);

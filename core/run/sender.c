@@ -7,6 +7,7 @@
 #include "core/client/facts.h"
 #include "core/client/program.h"
 #include "core/config/notify.h"
+#include "core/run/advice.h"
 #include "core/run/credentials.h"
 #include "core/run/remotes.h"
 #include "core/transport/http.h"
@@ -26,6 +27,8 @@ struct sending {
 	const char *written; /* URL; NULL: a program is started */
 	struct url url;
 	struct loop_timer timer;
+	struct gate_policy policy; /* of the program */
+	struct gate_request request;
 	struct program program;
 	bool has_program, is_late, has_ended;
 	struct http_exchange *exchange;
@@ -81,6 +84,39 @@ static void on_time(void *arg)
 	child_end(&s->program.child, CHILD_TERMINATING);
 }
 
+/* Say what the sandbox refused. */
+static void advise(struct sending *s)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf clean = BUF_INIT(BUF_UNBOUNDED);
+	const struct record *rec = s->of->world->record;
+	const struct routine *r = rec->result->walk.plan.routine;
+	const struct notify_rules *own = &r->notify;
+	struct arena *arena = &s->of->arena;
+	const struct advice_known known = {
+		.verdict = &s->program.child.verdict,
+		.said = child_stderr(&s->program.child),
+		.failed = true,
+		.own = &s->rules->sandbox,
+		.config = &rec->o->file->config,
+		.inside = own->command.n ? arena_printf(arena,
+							"[routines.%s.notify."
+							"sandbox]",
+							r->name)
+					 : "[notify.sandbox]",
+		.is_bare = true,
+		.scrub = s->of->world->scrub,
+		.gate = s->of->world->gate,
+		.request = &s->request,
+	};
+	const struct advice_list list = advice_find(&known, arena);
+
+	for (size_t i = 0; i < list.n; i++)
+		buf_addf(&out, "  %s\n", advice_line(&list.item[i], arena));
+	scrub_apply(s->of->world->scrub, buf_str(&out), &clean);
+	s->sent.advice = arena_strndup(arena, buf_cstr(&clean), clean.n);
+}
+
 static void on_program_ended(void *arg)
 {
 	struct sending *s = arg;
@@ -91,6 +127,8 @@ static void on_program_ended(void *arg)
 	while (words.n)
 		line = str_cut(&words, '\n');
 	loop_timer_clear(loop_of(s), &s->timer);
+	if (s->is_late || !v->exited || v->exit_status)
+		advise(s);
 	if (s->is_late)
 		fail(s, false, "it did not end within %llu ms",
 		     (unsigned long long)s->rules->timeout_ms);
@@ -118,26 +156,27 @@ static void start_program(struct sending *s)
 		.ended = on_program_ended,
 		.arg = s,
 	};
-	struct gate_policy policy;
-	const struct gate_request request = {
-		.program = c->item[0],
-		.argv = argv,
-		.policy = &policy,
-		.cwd = config->dir,
-		.stdio = {GATE_PIPE, GATE_PIPE, GATE_PIPE},
-	};
 	struct err err = ERR_INIT;
 
 	argv[0] = c->item[0];
 	for (size_t i = 1; i < c->n; i++)
 		argv[i] = notify_fill(c->item[i], &s->words, arena);
-	gate_policy_merge(&config->sandbox, &s->rules->sandbox, arena, &policy);
+	gate_policy_merge(&config->sandbox, &s->rules->sandbox, arena,
+			  &s->policy);
+	s->request = (struct gate_request){
+		.program = c->item[0],
+		.argv = argv,
+		.policy = &s->policy,
+		.cwd = config->dir,
+		.stdio = {GATE_PIPE, GATE_PIPE, GATE_PIPE},
+	};
 	program_init(&s->program, &options);
 	s->has_program = true;
 	s->timer = (struct loop_timer){.fire = on_time, .arg = s};
 	loop_timer_set(loop_of(s), &s->timer,
 		       loop_now(loop_of(s)) + s->rules->timeout_ms * NS_PER_MS);
-	if (program_start(&s->program, s->of->world->gate, &request, &err) == 0)
+	if (program_start(&s->program, s->of->world->gate, &s->request, &err) ==
+	    0)
 		return;
 	loop_timer_clear(loop_of(s), &s->timer);
 	fail(s, true, "%s", err.msg);

@@ -25,6 +25,9 @@ struct sent {
 	uint64_t attempts;
 	bool is_delivered;
 	const char *error; /* of the last attempt, without secrets; or NULL */
+	/* Lines that say what its sandbox refused, and which key allows it;
+	   NULL: nothing is known. */
+	const char *advice;
 	struct sent *next;
 };
 

@@ -310,6 +310,15 @@ run_matins run -c closed.toml r --json
 exit_is "a program without the grant fails" 2
 json_is "after the attempts that it has" run.notices[0].attempts 2
 ok "and writes nothing" test ! -e out/closed
+sed -i "s|cat >out/closed|cat $T/take.sh|" closed.toml
+run_matins notify test -c closed.toml r
+exit_is "a test of it fails" 2
+out_like "says what failed" '^command sh: it exited with status .*take.sh'
+out_like "what was refused, and which key of which table opens it" \
+	"^  .*take.sh.*: read = \\[\"$T/take.sh\"\\] # in \\[notify.sandbox\\]"
+sed -i "/^sandbox = { exec/s|{|{ read = [\"$T/take.sh\"],|" closed.toml
+run_matins notify test -c closed.toml r
+out_is "with that it is delivered, and nothing is advised" "command sh: delivered"
 
 routine_file slow.toml '[notify]
 command = ["sleep", "60"]
