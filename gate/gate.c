@@ -19,6 +19,7 @@
 #include "core/base/user.h"
 #include "gate/build/seccomp.h"
 #include "gate/child/launch.h"
+#include "gate/path/mounts.h"
 #include "gate/policy/endpoint.h"
 #include "gate/policy/hit.h"
 #include "gate/policy/programs.h"
@@ -1133,7 +1134,7 @@ int gate_new(const struct gate_config *config, struct gate **ret_gate,
 	if (check_filter(err) < 0)
 		return -1;
 	/* opened files are known by their paths, which only /proc tells */
-	if (access("/proc/self/fd", F_OK) < 0)
+	if (!mounts_first().n)
 		return err_set(err, ERR_PROTECTION,
 			       "/proc is not mounted, and opened files are "
 			       "known by it; mount -t proc proc /proc");

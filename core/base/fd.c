@@ -119,9 +119,11 @@ int fd_open_plain(const char *path, int flags)
 #define READ_FIRST 4096
 #define READ_MOST (64 * 1024)
 
-int fd_read_all(int fd, struct buf *out, struct err *err)
+int fd_read_sized(int fd, off_t bytes, struct buf *out, struct err *err)
 {
-	for (size_t next = READ_FIRST;;) {
+	const size_t end = bytes > 0 ? out->n + (size_t)bytes : 0;
+
+	for (size_t next = READ_FIRST; !end || out->n != end;) {
 		size_t want = next, left = out->max - out->n;
 		char *room;
 		ssize_t r;
@@ -154,19 +156,25 @@ int fd_read_all(int fd, struct buf *out, struct err *err)
 		out->n += (size_t)r;
 		out->p[out->n] = '\0';
 	}
+	return 0;
+}
+
+int fd_read_all(int fd, struct buf *out, struct err *err)
+{
+	return fd_read_sized(fd, 0, out, err);
 }
 
 static int read_path(const char *path, int flags, bool is_any, struct buf *out,
 		     struct err *err)
 {
 	AUTO(fd_closep) int fd = fd_open(path, O_RDONLY | flags, 0);
-	struct stat st;
+	struct stat st = {.st_size = 0};
 
 	if (fd < 0 || (!is_any && fstat(fd, &st) < 0))
 		return err_sys(err, errno, "%s", path);
 	if (!is_any && !S_ISREG(st.st_mode))
 		return err_set(err, ERR_SYS, "%s: not a regular file", path);
-	if (fd_read_all(fd, out, err) < 0)
+	if (fd_read_sized(fd, st.st_size, out, err) < 0)
 		return err_wrap(err, "%s", path);
 	return 0;
 }

@@ -49,6 +49,14 @@ int fd_open_plain(const char *path, int flags) MUST_USE;
  * errors  ERR_SYS, ERR_LIMIT when the ceiling of `out` is reached
  */
 int fd_read_all(int fd, struct buf *out, struct err *err) MUST_USE;
+/*
+ * As fd_read_all(), for a file of a known size: its end is asked for only where
+ * it has another one. A file that grows meanwhile is read as it was.
+ *
+ * bytes  st_size; 0: not known, as of files in /proc
+ */
+int fd_read_sized(int fd, off_t bytes, struct buf *out, struct err *err)
+	MUST_USE;
 /* Open, read to the end, close; the path is in the error. */
 int fd_read_file(const char *path, struct buf *out, struct err *err) MUST_USE;
 /*

@@ -8,6 +8,9 @@
 #include "core/base/fd.h"
 #include "core/base/str.h"
 
+/* A UUID and a newline. */
+#define BOOT_ID_BYTES 37
+
 /* Behind the name in brackets: " S PPID ...", fields 3 to 22. */
 static uint64_t read_start(const char *stat)
 {
@@ -25,30 +28,42 @@ static uint64_t read_start(const char *stat)
 
 uint64_t proc_start_time(pid_t pid)
 {
-	static pid_t self;
-	static uint64_t own;
 	AUTO(fd_closep) int fd = -1;
 	char text[2048];
 	ssize_t n;
 
-	if (pid == self && own)
-		return own;
 	snprintf(text, sizeof(text), "/proc/%d/stat", pid);
 	fd = fd_open(text, O_RDONLY, 0);
 	n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
 	text[n < 0 ? 0 : n] = '\0';
-	if (pid != getpid())
-		return read_start(text);
+	return read_start(text);
+}
+
+pid_t proc_self(uint64_t *ret_start)
+{
+	static pid_t self;
+	static uint64_t start;
+	const pid_t pid = getpid();
+
+	if (pid != self)
+		start = proc_start_time(pid);
 	self = pid;
-	own = read_start(text);
-	return own;
+	*ret_start = start;
+	return pid;
 }
 
 void proc_boot_id(struct buf *out)
 {
-	const size_t before = out->n;
+	static char id[BOOT_ID_BYTES];
 
-	if (fd_read_file("/proc/sys/kernel/random/boot_id", out, ERR_IGNORED) ==
-	    0)
-		out->n = before + str_trim(str_skip(buf_str(out), before)).n;
+	if (!*id) {
+		AUTO(fd_closep)
+		int fd =
+			fd_open("/proc/sys/kernel/random/boot_id", O_RDONLY, 0);
+
+		if (fd >= 0 && read(fd, id, sizeof(id)) != sizeof(id))
+			*id = '\0';
+		id[sizeof(id) - 1] = '\0';
+	}
+	buf_adds(out, id);
 }

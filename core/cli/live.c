@@ -16,7 +16,7 @@
 
 static bool is_wanted(void)
 {
-	return isatty(STDERR_FILENO) && log_level() == LOG_NOTE;
+	return log_level() == LOG_NOTE && isatty(STDERR_FILENO);
 }
 
 void live_put(const struct buf *out)

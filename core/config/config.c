@@ -131,6 +131,7 @@ static int check_regular(struct config_file *file, int fd, struct err *err)
 			       "run anything; `chmod go-w %s`",
 			       file->path, file->path);
 	file->has_other_names = st.st_nlink > 1;
+	file->bytes = st.st_size;
 	return 0;
 }
 
@@ -191,27 +192,33 @@ static int follow(const struct place *p, struct hop *h, const struct stat *st,
 static int open_hop(const struct place *p, struct hop *h, struct arena *arena,
 		    int *ret_fd, struct err *err)
 {
-	struct stat folder, st;
-	int fd;
+	/* a fifo must not make us wait for its writer: it is refused later */
+	const int flags =
+		O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC;
+	AUTO(fd_closep) int fd = -1;
+	struct stat folder, link;
+	int error;
 
 	split_path(h, arena);
 	h->dir = fd_open_plain(h->folder, O_DIRECTORY);
 	h->is_plain = h->dir >= 0;
 	if (!h->is_plain && errno != ENOENT && errno != ENOTDIR)
 		h->dir = fd_open(h->folder, O_PATH | O_DIRECTORY, 0);
-	if (h->dir < 0 || fstat(h->dir, &folder) < 0 ||
-	    fstatat(h->dir, h->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (h->dir < 0 || fstat(h->dir, &folder) < 0)
 		return fail(p, errno, err);
+	fd = openat(h->dir, h->name, flags);
+	error = fd < 0 ? errno : 0;
+	if (error == ENOENT ||
+	    (error == ELOOP &&
+	     fstatat(h->dir, h->name, &link, AT_SYMLINK_NOFOLLOW) < 0))
+		return fail(p, error, err);
 	if (check_folder(p->path, h->folder, &folder, err) < 0)
 		return -1;
-	if (S_ISLNK(st.st_mode))
-		return follow(p, h, &st, arena, err);
-	/* a fifo must not make us wait for its writer: it is refused later */
-	fd = openat(h->dir, h->name,
-		    O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return fail(p, errno, err);
-	*ret_fd = fd;
+	if (error == ELOOP)
+		return follow(p, h, &link, arena, err);
+	if (error)
+		return fail(p, error, err);
+	*ret_fd = fd_steal(&fd);
 	return 0;
 }
 
@@ -772,7 +779,7 @@ static int load(struct config_file *file, int fd,
 	int r;
 
 	/* one reading: the bytes that are judged are those that are parsed */
-	if (fd_read_all(fd, &text, &why) < 0 ||
+	if (fd_read_sized(fd, file->bytes, &text, &why) < 0 ||
 	    toml_parse(&file->arena, buf_str(&text), &root, &why) < 0) {
 		explain_json(buf_str(&text), &why);
 		findings_add(&file->findings, false, &why);

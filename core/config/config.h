@@ -15,6 +15,7 @@
 #define CORE_CONFIG_CONFIG_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "core/base/arena.h"
 #include "core/base/buf.h"
@@ -58,6 +59,7 @@ struct config_file {
 	const char *shadows; /* the user's own that it is used instead of */
 	char sha256[SHA256_HEX_BYTES]; /* of the bytes that were parsed */
 	bool has_other_names;	       /* hard links */
+	off_t bytes;		       /* of the file, when it was judged */
 	struct strlist grants;	       /* rows of core/config/config_allow.h */
 	/* Values of variables in headers, and in the path or query of a URL,
 	   and literals of arguments: credentials, to be scrubbed. */

@@ -26,6 +26,7 @@ struct ledger {
 	int sync_error;	  /* errno of a flush: the kernel tells it once */
 	bool has_room;	  /* .room is of store_make_room() */
 	struct timespec room;
+	off_t end;   /* behind our last line; 0: there is none */
 	off_t whole; /* so long, with a whole last line, under the lock; 0:
 			not looked at */
 	uint64_t lost_before; /* of ledger_lost_before() */
@@ -322,11 +323,14 @@ static int append_line(struct ledger *l, struct buf *line, struct err *err)
 
 	buf_addc(line, '\n');
 	/* a crash may have torn the line before */
-	if (size > l->whole && pread(l->fd, &last, 1, size - 1) != 1)
+	if (size > l->whole && size != l->end &&
+	    pread(l->fd, &last, 1, size - 1) != 1)
 		last = '\n';
 	if ((last == '\n' || fd_write_all(l->fd, "\n", 1) == 0) &&
-	    fd_write_all(l->fd, line->p, line->n) == 0)
+	    fd_write_all(l->fd, line->p, line->n) == 0) {
+		l->end = size + (off_t)line->n + (last != '\n');
 		return 0;
+	}
 	saved = errno;
 	if (ftruncate(l->fd, size) < 0) {
 		/* the next line begins behind the torn one */
@@ -366,12 +370,12 @@ int ledger_sync(struct ledger *l, struct err *err)
 void ledger_add_process(struct jw *w)
 {
 	AUTO(buf_release) struct buf boot = BUF_INIT(64);
-	const pid_t pid = getpid();
+	uint64_t start;
 
 	proc_boot_id(&boot);
-	jw_kv_int(w, "pid", pid);
+	jw_kv_int(w, "pid", proc_self(&start));
 	jw_key(w, "pid_start");
-	jw_uint(w, proc_start_time(pid));
+	jw_uint(w, start);
 	jw_kv_str(w, "boot", buf_str(&boot));
 }
 

@@ -27,6 +27,8 @@
 #define END_MS 2000
 /* Tries at what will be possible soon: 1, 2, 4 … ms apart, 127 ms in all. */
 #define ROUNDS 8
+/* Of making a group while sweeps of others take it. */
+#define TRIES 3
 /* Groups that wait for their next tree. */
 #define IDLE_MAX 16
 /* Page cache and the like that an ended tree may leave to the next, bytes. */
@@ -289,17 +291,17 @@ static int lock_first(int fd)
 	return r;
 }
 
-/* Make and lock; between the two a sweep of another one may have taken it. */
+/* Make and lock; between the two a sweep of another one may take it, which
+   try_first() notices. */
 static int make_first(const struct cgroups *pool, int base)
 {
-	for (int tries = 0; tries < 3; tries++) {
+	for (int tries = 0; tries < TRIES; tries++) {
 		AUTO(fd_closep) int fd = -1;
 
 		if (pool->fs->make(base, pool->name) < 0)
 			return -1;
 		fd = open_group(base, pool->name);
-		if (fd >= 0 && lock_first(fd) == 0 &&
-		    fd_is_at(fd, base, pool->name))
+		if (fd >= 0 && lock_first(fd) == 0)
 			return fd_steal(&fd);
 		/* a folder without a lock would not be removed at the end */
 		remove_group(pool->fs, base, pool->name);
@@ -401,9 +403,11 @@ static bool open_v2(struct cgroups *pool, const struct cgroup_places *at)
 static void open_trees(struct cgroups *pool, const struct cgroup_places *at)
 {
 	static unsigned opened;
+	uint64_t start;
+	const pid_t pid = proc_self(&start);
 
 	snprintf(pool->name, sizeof(pool->name), PREFIX "%d-%" PRIu64 "-%u",
-		 getpid(), proc_start_time(getpid()), opened++);
+		 pid, start, opened++);
 	/* a controller is in one hierarchy alone */
 	if (at->unified && at->unified_top && !(at->memory && at->pids)) {
 		pool->is_unified = open_v2(pool, at);
@@ -677,8 +681,10 @@ static void close_all(struct cgroups *pool)
 /*
  * The bounds of the trial are ordinary ones. The group is
  * there, with the lock; it is the first tree's.
+ *
+ * returns  false: it was taken away before it was locked
  */
-static void try_first(struct cgroups *pool)
+static bool try_first(struct cgroups *pool)
 {
 	const struct cgroup_want want = {UINT64_C(2) << 30, 256};
 	struct cgroup *g = new_group(pool->is_unified, "%s", pool->name);
@@ -689,10 +695,11 @@ static void try_first(struct cgroups *pool)
 	if (set_bounds(pool, g, &want, &err) < 0) {
 		note_why(pool, pool->name, err.msg);
 		close_all(pool);
-		return;
+		return err.sys != ENOENT;
 	}
 	pool->has[CGROUP_MEMORY] = tree_of(pool, CGROUP_MEMORY);
 	pool->has[CGROUP_PIDS] = tree_of(pool, CGROUP_PIDS);
+	return true;
 }
 
 void cgroups_open(struct cgroups *pool, const struct cgroup_places *places)
@@ -709,10 +716,13 @@ void cgroups_open(struct cgroups *pool, const struct cgroup_places *places)
 	if (!places &&
 	    fd_read_file("/proc/self/cgroup", &groups, ERR_IGNORED) == 0)
 		cgroup_find(mounts_first(), buf_str(&groups), &arena, &own);
-	open_trees(pool, places ? places : &own);
-	if (pool->n_trees)
-		try_first(pool);
-	else
+	for (int tries = 0; tries < TRIES; tries++) {
+		*pool->why = '\0';
+		open_trees(pool, places ? places : &own);
+		if (!pool->n_trees || try_first(pool))
+			break;
+	}
+	if (!pool->n_trees)
 		note_why(pool, "/sys/fs/cgroup",
 			 "no control groups are mounted");
 }

@@ -12,7 +12,7 @@
 #include "core/base/clock.h"
 #include "core/base/fd.h"
 #include "core/base/kernel.h"
-#include "core/base/state_dir.h"
+#include "core/base/proc.h"
 #include "core/base/str.h"
 #include "core/base/user.h"
 #include "gate/child/launch.h"
@@ -115,13 +115,15 @@ static bool try_caps(struct ns_caps *caps, struct setup_view *v)
 
 /* ---- keeping the result ---- */
 
-/* Text of a setting; "" when there is none. Borrows `text`. */
+/* Text of a setting, which comes in one piece; "" when there is none. Borrows
+   `text`. */
 static struct str read_setting(const char *path, struct buf *text)
 {
-	struct err ignored;
+	AUTO(fd_closep) int fd = fd_open(path, O_RDONLY, 0);
+	char bytes[SETTING_BYTES];
+	ssize_t n = fd < 0 ? 0 : read(fd, bytes, sizeof(bytes));
 
-	if (fd_read_file(path, text, &ignored) < 0)
-		return STR("");
+	buf_add(text, bytes, n < 0 ? 0 : (size_t)n);
 	return str_trim(buf_str(text));
 }
 
@@ -136,17 +138,14 @@ static bool make_key(struct buf *key)
 					       SYSCTL_USERNS_MAX, SYSCTL_USERNS,
 					       SYSCTL_APPARMOR};
 	struct __user_cap_data_struct caps[2] = {{.effective = 0}};
-	struct err ignored;
 	struct stat user, mnt, root;
 
-	if (prctl(PR_GET_SECCOMP) != 0 ||
-	    fd_read_file("/proc/sys/kernel/random/boot_id", key, &ignored) <
-		    0 ||
+	proc_boot_id(key);
+	if (!key->n || prctl(PR_GET_SECCOMP) != 0 ||
 	    stat("/proc/self/ns/user", &user) < 0 ||
 	    stat("/proc/self/ns/mnt", &mnt) < 0 || stat("/", &root) < 0 ||
 	    kernel_capget(caps) < 0)
 		return false;
-	key->n = str_trim(buf_str(key)).n;
 	buf_addf(key, " %u %u %x%08x %llu %llu %llu %s", user_self(),
 		 user_self_group(), caps[1].effective, caps[0].effective,
 		 (unsigned long long)user.st_ino,
@@ -169,13 +168,13 @@ static char *kept_path(const char *state_dir, struct arena *arena)
 /* Read a file of this user; others may write where the folder is shared. */
 static bool read_own(const char *path, struct buf *text)
 {
-	AUTO(fd_closep) int fd = -1;
-	struct err ignored;
+	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+	AUTO(fd_closep) int fd = fd_open(path, flags, 0);
 	struct stat st;
 
-	return state_dir_open(path, O_RDONLY, &fd, &ignored) == 0 &&
-	       fstat(fd, &st) == 0 && st.st_uid == user_self() &&
-	       fd_read_all(fd, text, &ignored) == 0;
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	       st.st_uid == user_self() &&
+	       fd_read_sized(fd, st.st_size, text, ERR_IGNORED) == 0;
 }
 
 static bool read_kept(const char *state_dir, struct ns_caps *caps)

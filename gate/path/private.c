@@ -175,15 +175,18 @@ void private_remove(const char *dir)
 
 /*
  * The lock is that of the folder itself, so that there is no moment at which
- * a killed owner leaves one that cannot be told from a living one's.
+ * a killed owner leaves one that cannot be told from a living one's. One that
+ * was removed meanwhile has no links; a name leads to no other, for whoever
+ * could put one there removes it first.
  */
-static int lock_folder(const char *path, struct stat *ret)
+static int lock_folder(const char *path)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK;
 	AUTO(fd_closep) int fd = fd_open(path, flags, 0);
+	struct stat st;
 
-	if (fd < 0 || fstat(fd, ret) < 0 || ret->st_uid != user_self() ||
-	    flock(fd, LOCK_EX | LOCK_NB) < 0)
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0 ||
+	    st.st_uid != user_self() || !st.st_nlink)
 		return -1;
 	return fd_steal(&fd);
 }
@@ -192,17 +195,19 @@ static int lock_folder(const char *path, struct stat *ret)
  * Remove folders whose owner has ended: their lock is free. Any user may
  * have put something of that name into /tmp; what is ours only we can put
  * another thing in the place of, for such folders are sticky.
+ *
+ * returns  may everybody make a folder there?
  */
-static void remove_stale(const char *base, const char *prefix)
+static bool remove_stale(const char *base, const char *prefix)
 {
 	struct dirent *e;
 	struct stat st;
 	DIR *dir;
 
 	/* two links are its own; most file systems count one for each folder */
-	if (stat(base, &st) < 0 || st.st_nlink == 2)
-		return;
-	dir = opendir(base);
+	if (stat(base, &st) < 0)
+		return false;
+	dir = st.st_nlink == 2 ? NULL : opendir(base);
 	while (dir && (e = readdir(dir))) {
 		AUTO(mem_freep)
 		char *path = mem_printf("%s/%s", base, e->d_name);
@@ -210,12 +215,13 @@ static void remove_stale(const char *base, const char *prefix)
 
 		if (strncmp(e->d_name, prefix, strlen(prefix)) != 0)
 			continue;
-		lock = lock_folder(path, &st);
+		lock = lock_folder(path);
 		if (lock >= 0)
 			private_remove(path);
 	}
 	if (dir)
 		closedir(dir);
+	return st.st_mode & S_IWOTH;
 }
 
 void private_sweep(void)
@@ -226,8 +232,8 @@ void private_sweep(void)
 
 	/* the first one that can be used is the one that was */
 	for (size_t i = 0; i < n; i++) {
-		remove_stale(bases[i], prefix);
-		if (access(bases[i], W_OK) == 0)
+		if (remove_stale(bases[i], prefix) ||
+		    access(bases[i], W_OK) == 0)
 			return;
 	}
 }
@@ -243,7 +249,7 @@ static char *make_folder(void)
 	for (size_t i = 0; i < n; i++) {
 		char *path = mem_printf("%s/%sXXXXXX", bases[i], prefix);
 
-		remove_stale(bases[i], prefix);
+		(void)remove_stale(bases[i], prefix);
 		if (mkdtemp(path))
 			return path;
 		free(path);
@@ -258,14 +264,12 @@ int private_open(struct private_dirs *p, struct err *err)
 	for (int tries = 0; tries < OPEN_TRIES; tries++) {
 		AUTO(mem_freep) char *path = make_folder();
 		AUTO(fd_closep) int lock = -1;
-		struct stat st, there;
 
 		if (!path)
 			break;
-		lock = lock_folder(path, &st);
+		lock = lock_folder(path);
 		/* a sweep of another run may have been faster */
-		if (lock < 0 || lstat(path, &there) < 0 ||
-		    !stat_is_same(&st, &there))
+		if (lock < 0)
 			continue;
 		/* a child of another user passes through, and cannot list */
 		if (fchmod(lock, 0711) < 0) {

@@ -431,8 +431,9 @@ struct taking {
 	struct err *err;
 };
 
+/* flags  O_PATH for one that is not read */
 static int open_judged(struct taking *t, const char *asked, bool is_self,
-		       struct resolved_file *f)
+		       int flags, struct resolved_file *f)
 {
 	struct err *err = t->err;
 	const char *why;
@@ -440,7 +441,7 @@ static int open_judged(struct taking *t, const char *asked, bool is_self,
 	*f = (struct resolved_file){.asked = asked, .fd = -1};
 	/* neither the other end of a FIFO nor a lease is waited for */
 	f->fd = fd_open(is_self ? "/proc/self/exe" : asked,
-			O_RDONLY | O_NOCTTY | O_NONBLOCK, 0);
+			flags | O_NOCTTY | O_NONBLOCK, 0);
 	if (f->fd < 0 && errno == EWOULDBLOCK)
 		return err_set(err, ERR_DEADLINE,
 			       "open %s: another program holds it by a lease, "
@@ -479,7 +480,7 @@ static int too_deep(struct taking *t, const char *path)
 
 /* Open and judge the next file; NULL and t->err. */
 static struct resolved_file *add_file(struct taking *t, const char *asked,
-				      bool is_self)
+				      bool is_self, int flags)
 {
 	struct resolved_file *f = &t->r->file[t->r->n];
 
@@ -487,7 +488,7 @@ static struct resolved_file *add_file(struct taking *t, const char *asked,
 		(void)too_deep(t, asked);
 		return NULL;
 	}
-	if (open_judged(t, asked, is_self, f) < 0) {
+	if (open_judged(t, asked, is_self, flags, f) < 0) {
 		fd_closep(&f->fd);
 		return NULL;
 	}
@@ -631,18 +632,18 @@ static int take_loader(struct taking *t, const char *path)
 		if (t->r->file[i].is_loader &&
 		    strcmp(t->r->file[i].asked, path) == 0)
 			return 0;
-	f = add_file(t, path, false);
+	f = add_file(t, path, false, O_PATH);
 	if (!f)
 		return err_wrap(t->err, "loader");
 	f->is_loader = true;
-	return keep_name(f, t->err);
+	return 0;
 }
 
 /* Open and judge a file, and the files that it needs to be executed. */
 static int take_file(struct taking *t, const char *asked, bool is_self,
 		     unsigned depth)
 {
-	struct resolved_file *f = add_file(t, asked, is_self);
+	struct resolved_file *f = add_file(t, asked, is_self, O_RDONLY);
 	char bytes[HEAD_BYTES];
 	struct str head = {bytes, 0}, interpreter, argument;
 	const char *loader;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/fd.h"
 #include "gate/path/resolve.h"
 
 /* Path without links, as far as it exists; many lie in one folder. */
@@ -12,6 +13,16 @@ struct real_path {
 	const char *path, *real; /* "" is "/" */
 	bool is_missing;	 /* leads nowhere */
 };
+
+/* Ask for the whole way at once; false: there is a link, or the kernel cannot
+   tell. */
+static bool has_no_link(struct real_path *r)
+{
+	AUTO(fd_closep) int fd = fd_open_plain(r->path, 0);
+
+	r->is_missing = fd < 0;
+	return fd >= 0 || errno == ENOENT || errno == ENOTDIR;
+}
 
 /* Find or look up the first `n` bytes of an absolute path. */
 static const struct real_path *real_of(struct gate *g, const char *path,
@@ -28,7 +39,7 @@ static const struct real_path *real_of(struct gate *g, const char *path,
 			return k;
 	r = ARENA_NEW(&g->arena, struct real_path);
 	r->path = r->real = arena_strndup(&g->arena, path, n);
-	slash = strrchr(r->path, '/');
+	slash = has_no_link(r) ? NULL : strrchr(r->path, '/');
 	if (slash) {
 		k = real_of(g, path, (size_t)(slash - r->path));
 		r->real = arena_printf(&g->arena, "%s%s", k->real, slash);

@@ -142,7 +142,7 @@ static void watch_calls(struct prepared *p)
 	p->watches = p->asked_records | GATE_RECORD_EXEC |
 		     (p->n_unseen ? GATE_RECORD_LOOKS : 0U);
 	/* no program can know the cookie; guesses are watched each time */
-	if (p->watches == GATE_RECORD_EXEC &&
+	if (p->for_start && p->watches == GATE_RECORD_EXEC &&
 	    getrandom(&p->launch.exec_cookie, sizeof(p->launch.exec_cookie),
 		      GRND_NONBLOCK) < 0)
 		p->launch.exec_cookie = 0;

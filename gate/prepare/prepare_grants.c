@@ -465,7 +465,12 @@ static int add_argument(struct prepared *p, const char *arg, bool is_script,
 				   : NULL;
 	if (is_script && path && access(path, F_OK) < 0)
 		p->missing_script = arena_strdup(&p->arena, path);
-	if (!path || grants_find(&p->grants, path, &found, ERR_IGNORED) != 0)
+	if (!path)
+		return 0;
+	r = grants_find(&p->grants, path, &found, ERR_IGNORED);
+	if (r > 0)
+		list_add(&p->missing, &p->arena, path);
+	if (r != 0)
 		return 0;
 	r = add_file(p, arg, path, &found, is_script, err);
 	walk_release(&found);

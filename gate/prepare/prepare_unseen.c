@@ -36,7 +36,8 @@ static bool is_here(const struct search *s, struct str path)
 	struct str first = str_cut(&path, '/');
 	const char *name = joined(s->p, s->p->hidden_cwd, first);
 
-	return faccessat(AT_FDCWD, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	return !list_has(&s->p->missing, name) &&
+	       faccessat(AT_FDCWD, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* Is it, or something beneath it, granted, or none of a program's business? */

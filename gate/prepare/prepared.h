@@ -85,6 +85,7 @@ struct prepared {
 	bool cwd_shown;		/* an argument lies beneath it */
 	const char *left_cwd;	/* without links; an argument leads out of it */
 	const char *hidden_cwd; /* asked for; .launch.cwd is a private place */
+	struct strlist missing; /* arguments that lead to no file */
 	const char *named[LEFT_NAMED]; /* arguments: paths in private places */
 	size_t n_named;
 	struct strlist home_names; /* of HOME, that words mean there */

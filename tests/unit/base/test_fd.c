@@ -126,6 +126,23 @@ TEST_IN(fixture, read_file, over_its_ceiling, is_a_limit)
 	assert_non_null(strstr(err.msg, "b"));
 }
 
+TEST_IN(fixture, read_sized, of_any_size, reads_to_the_end)
+{
+	static const off_t sizes[] = {0, 1, 4, 5, 9, -1};
+	struct err err = ERR_INIT;
+
+	assert_int_equal(fd_replace_file("a", STR("12345"), 0600, false, &err),
+			 0);
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		AUTO(buf_release) struct buf text = BUF_INIT(64);
+		AUTO(fd_closep) int fd = fd_open("a", O_RDONLY, 0);
+
+		buf_adds(&text, "x");
+		assert_int_equal(fd_read_sized(fd, sizes[i], &text, &err), 0);
+		assert_string_equal(buf_cstr(&text), "x12345");
+	}
+}
+
 TEST_IN(fixture, replace_file, old_or_none, whole_and_with_its_mode)
 {
 	struct err err = ERR_INIT;

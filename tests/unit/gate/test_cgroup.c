@@ -352,6 +352,28 @@ TEST_IN(temp_dir, tree, read_only, is_named)
 	close_tree(0);
 }
 
+static int taken;
+
+/* A folder whose files are gone stands for one that was removed before it was
+   locked. */
+static int make_taken(int dir, const char *name)
+{
+	return taken-- > 0 ? mkdirat(dir, name, 0755) : fake_make(dir, name);
+}
+
+TEST_IN(temp_dir, tree, taken_before_it_is_locked, is_made_again)
+{
+	static const struct cgroup_fs swept = {make_taken, fake_remove};
+
+	make_tree(*state, "memory pids\n");
+	pool.fs = &swept;
+	taken = 2;
+	cgroups_open(&pool, &places);
+	assert_true(pool.has[CGROUP_MEMORY] && pool.has[CGROUP_PIDS]);
+	assert_int_equal(count_runs(slice), 1);
+	close_tree(0);
+}
+
 static int busy;
 
 /* The kernel lists the last process no more, and has not yet let it go. */
