@@ -801,7 +801,7 @@ static int finish_one(struct target *t, struct tool_check *check,
 	if (status == 2)
 		log_note("the tool reported an error");
 	else if (status == 0 && report_answer_is_empty(r.content, r.structured))
-		log_note("%s answered without content", t->args->positional[0]);
+		log_note("%s answered without content", t->tool);
 	if (status >= 0 && r.is_error)
 		hint_content(t, r.content);
 	/* stdout already holds the result: no second document behind it */
@@ -819,7 +819,7 @@ static int finish_one(struct target *t, struct tool_check *check,
 static int call_one(struct target *t, const struct listing *tools,
 		    struct tool_check *check, struct err *err)
 {
-	const char *name = t->args->positional[0];
+	const char *name = t->tool;
 	const struct listing_item *item =
 		tools ? listing_find(tools, str_of(name)) : NULL;
 	struct str tool = item ? item->json : (struct str){NULL, 0}, result;
@@ -893,7 +893,7 @@ static int call(struct target *t, UNUSED void *arg, struct err *err)
 		t->files.max = LIMIT_MESSAGE_BYTES;
 	listing_init(&tools, LISTING_TOOLS);
 	if (!args_has(t->args, "batch") &&
-	    check_name(t, t->args->positional[0], true, err) < 0)
+	    check_name(t, t->tool, true, err) < 0)
 		r = -1;
 	else if (!args_has(t->args, "no-list") || needs_list)
 		r = target_list(t, LISTING_TOOLS, needs_list, &tools, err);
@@ -910,5 +910,5 @@ int cmd_call(const struct args *args, struct err *err)
 {
 	if (check_usage(args, err) < 0)
 		return -1;
-	return target_run(args, TARGET_START, call, NULL, err);
+	return target_run(args, TARGET_TOOL, call, NULL, err);
 }

@@ -6,11 +6,13 @@
 
 #include "core/base/fd.h"
 #include "core/base/log.h"
+#include "core/base/state_dir.h"
 #include "core/cli/command.h"
 #include "core/cli/put.h"
 #include "core/config/config.h"
 #include "core/config/config_check.h"
 #include "core/doctor/doctor.h"
+#include "core/doctor/drift.h"
 
 const struct option options_check[] = {
 	{"json", 0, NULL, "print one JSON document"},
@@ -155,6 +157,24 @@ static int check_folders(struct config_file *file, struct err *err)
 	return 0;
 }
 
+/* Warn of tools that the catalogue knows to be gone, or others now. */
+static void check_tools(struct config_file *file)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct drift drift;
+	const char *why;
+
+	if (file->findings.has_error)
+		return;
+	drift_open(&drift, &file->config, state_dir_find(&arena));
+	for (struct config_part p = {0}; config_next(&file->config, &p);)
+		if (p.step && (why = drift_of(&drift, p.step, &arena)))
+			findings_addf(&file->findings, true, p.step->line,
+				      p.step->col, "%s", why);
+	drift_release(&drift);
+	findings_sort(&file->findings);
+}
+
 int cmd_check(const struct args *args, struct err *err)
 {
 	AUTO(config_release) struct config_file file = {.path = NULL};
@@ -177,6 +197,7 @@ int cmd_check(const struct args *args, struct err *err)
 	config_check_all(&file);
 	if (check_folders(&file, err) < 0)
 		return -1;
+	check_tools(&file);
 	if (page.is_json)
 		print_json(&file, &page.w);
 	else

@@ -7,6 +7,7 @@
 #include "core/base/state_dir.h"
 #include "core/cli/open.h"
 #include "core/cli/put.h"
+#include "core/cli/route.h"
 #include "core/cli/sync.h"
 #include "core/cli/tool_forms.h"
 #include "core/cli/tool_text.h"
@@ -109,63 +110,6 @@ void merged_tools_release(struct merged_tools *m)
 	for (size_t i = 0; i < m->n_of; i++)
 		catalogue_release(&m->of[i]);
 	arena_release(&m->arena);
-}
-
-/* ---- names ---- */
-
-/* Find the tool whose name is merged with a hash. */
-static const char *hashed_tool(const struct config *config,
-			       const struct server *server, const char *word,
-			       struct arena *arena)
-{
-	AUTO(catalogue_release) struct catalogue c;
-	const struct catalogue_list *l = &c.list[LISTING_TOOLS];
-	char name[MERGED_NAME_BYTES + 1];
-
-	(void)catalogue_read_heads(state_dir_find(arena), config->path,
-				   server->name, &c);
-	for (size_t i = 0; i < l->n; i++) {
-		merged_name(str_of(server->name), l->entry[i].name, name);
-		if (strcmp(name, word) == 0)
-			return arena_strndup(arena, l->entry[i].name.p,
-					     l->entry[i].name.n);
-	}
-	return NULL;
-}
-
-bool merged_tools_route(const struct config *config, const char *word,
-			struct arena *arena, const struct server **ret_server,
-			const char **ret_tool)
-{
-	size_t best = 0;
-	struct str tool;
-
-	for (size_t i = 0; i < config->n_servers; i++) {
-		const struct server *s = &config->servers[i];
-		const size_t n = strlen(s->name);
-
-		if (merged_name_tool(str_of(word), str_of(s->name), &tool)) {
-			*ret_server = s;
-			*ret_tool = tool.p;
-			return true;
-		}
-		/* a name may hold dots: the longest one counts */
-		if (n < best || strncmp(word, s->name, n) != 0 ||
-		    word[n] != '.' || !word[n + 1])
-			continue;
-		best = n;
-		*ret_server = s;
-		*ret_tool = word + n + 1;
-	}
-	for (size_t i = 0;
-	     !best && strncmp(word, "mcp__", 5) == 0 && i < config->n_servers;
-	     i++) {
-		*ret_server = &config->servers[i];
-		*ret_tool = hashed_tool(config, *ret_server, word, arena);
-		if (*ret_tool)
-			return true;
-	}
-	return best;
 }
 
 /* ---- `tools` ---- */
@@ -307,7 +251,7 @@ static int say_unknown(const struct config *config,
 	struct strlist names;
 	const char *tool;
 
-	if (!merged_tools_route(config, word, &arena, &server, &tool))
+	if (!route_find(config, word, &arena, &server, &tool))
 		return err_set(err, ERR_UNKNOWN_TOOL,
 			       "no tool that the catalogue knows is called %s",
 			       word);

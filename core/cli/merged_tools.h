@@ -1,10 +1,4 @@
-/*
- * Tools of all servers of a configuration, out of the catalogue, and the names
- * by which a command line finds one of them:
- *
- *	mcp__SERVER__TOOL	core/mcp/wire/merged_name.h
- *	SERVER.TOOL
- */
+/* Tools of all servers of a configuration, out of the catalogue. */
 #ifndef CORE_CLI_MERGED_TOOLS_H
 #define CORE_CLI_MERGED_TOOLS_H
 
@@ -43,16 +37,6 @@ void merged_tools_read(const struct config *config,
 		       const struct strlist *patterns, const char *words,
 		       struct merged_tools *ret);
 void merged_tools_release(struct merged_tools *m);
-
-/*
- * Find the server and the tool that a word names.
- *
- * ret_tool  in the arena, or a part of the word
- * returns   false: it names no server of this configuration
- */
-bool merged_tools_route(const struct config *config, const char *word,
-			struct arena *arena, const struct server **ret_server,
-			const char **ret_tool) MUST_USE;
 
 /* `tools` without a target. */
 int merged_tools_list(const struct args *args, struct err *err) MUST_USE;

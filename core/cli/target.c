@@ -12,6 +12,7 @@
 #include "core/cli/child_run.h"
 #include "core/cli/put.h"
 #include "core/cli/open.h"
+#include "core/cli/route.h"
 #include "core/config/paths.h"
 #include "core/mcp/wire/elicit.h"
 #include "core/mcp/wire/rpc.h"
@@ -866,7 +867,8 @@ static int prepare(struct target *t, const struct args *args,
 		.server = survey	       ? survey
 			  : how == TARGET_FIND ? args->positional[1]
 					       : args_get(args, "server"),
-		.starts = how == TARGET_START,
+		.tool = args->positional[0],
+		.starts = how != TARGET_FIND,
 		.is_survey = survey,
 		.json = args_has(args, "json"),
 		.strict = args_has(args, "strict"),
@@ -880,6 +882,9 @@ static int prepare(struct target *t, const struct args *args,
 			   .typed = {.fd = -1}},
 	};
 	log_set_filter(scrub_filter, t->scrub);
+	if (how == TARGET_TOOL && t->tool && !target_is_named(args) &&
+	    route_word(args, t->tool, &t->arena, &t->server, &t->tool, err) < 0)
+		return -1;
 	return open_all(t, err);
 }
 
@@ -1242,7 +1247,7 @@ int target_run(const struct args *args, enum target_how how,
 		return -1;
 	status = prepare(&t, args, how, NULL, err);
 	t.files = files;
-	if (status == 0 && how == TARGET_START)
+	if (status == 0 && t.starts)
 		status = start_client(&t, err);
 	/* a link that the server may have made leads nowhere else */
 	if (status == 0)

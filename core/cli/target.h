@@ -70,6 +70,7 @@ struct target {
 				      that of the configuration */
 	struct gate_request request; /* request of a program */
 	const char *server;	     /* name in the configuration */
+	const char *tool;   /* first word, without the server; NULL: none */
 	struct server keys; /* of that server, or by default; options over */
 	const char *url;    /* URL of a remote server; NULL: a program */
 	struct remotes *remotes; /* NULL: none */
@@ -100,6 +101,8 @@ struct target {
 
 enum target_how {
 	TARGET_START,
+	TARGET_TOOL, /* likewise; without a target, the first word names the
+			server, too: core/cli/route.h */
 	TARGET_FIND, /* nothing is started; the second word may name a server */
 };
 

@@ -489,6 +489,22 @@ static void add_undeclared(const struct target *t, struct buf *out)
 	buf_adds(out, out->n ? ")" : "");
 }
 
+/* Say what a tool that is gone is called now; false: it is not known. */
+static bool add_renamed(const struct target *t, const char *tool,
+			struct buf *out)
+{
+	AUTO(catalogue_release) struct catalogue c = {.synced = NULL};
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const struct catalogue_entry *e = NULL;
+
+	if (t->server && catalogue_read_heads(state_dir_find(&arena),
+					      t->config->path, t->server, &c))
+		e = catalogue_find(&c, LISTING_TOOLS, str_of(tool));
+	if (e && e->renamed_to)
+		target_show(t, str_of(e->renamed_to), false, out);
+	return out->n;
+}
+
 int target_unknown(const struct target *t, const struct listing *l,
 		   const char *name, struct err *err)
 {
@@ -496,6 +512,10 @@ int target_unknown(const struct target *t, const struct listing *l,
 	AUTO(buf_release) struct buf more = BUF_INIT(BUF_UNBOUNDED);
 	bool is_tool = l->kind == LISTING_TOOLS;
 
+	if (is_tool && add_renamed(t, name, &more))
+		return err_set(err, ERR_UNKNOWN_TOOL,
+			       "%s has no tool %s any more; it seems to be %s",
+			       t->name, name, buf_cstr(&more));
 	if (is_tool)
 		add_undeclared(t, &more);
 	return err_set(err, is_tool ? ERR_UNKNOWN_TOOL : ERR_UNKNOWN_PROMPT,

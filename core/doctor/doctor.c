@@ -13,6 +13,7 @@
 #include "core/config/notify.h"
 #include "core/doctor/access.h"
 #include "core/doctor/deep.h"
+#include "core/doctor/drift.h"
 #include "core/doctor/kept.h"
 #include "core/doctor/programs.h"
 #include "core/doctor/scheduled.h"
@@ -128,8 +129,28 @@ static void look_at_pin(struct doctor *d, const char *name,
 			   "%s", why);
 }
 
+/* Look at what the catalogue knows of the tool; with `deep` the server does. */
+static void look_at_tool(struct doctor *d, struct drift *drift,
+			 const char *name, const struct step *step)
+{
+	const char *why;
+
+	if (d->options->deep || !step->server)
+		return;
+	why = drift_of(drift, step, d->arena);
+	if (why)
+		doctor_add(d, "tool", name, CHECK_WARNING,
+			   arena_printf(d->arena, "matins tools --server %s%s",
+					step->server->name,
+					advice_config(d->config, d->arena)),
+			   "%s", why);
+}
+
 static void look_at_steps(struct doctor *d, const struct plan *plan)
 {
+	struct drift drift;
+
+	drift_open(&drift, d->config, d->state);
 	for (size_t i = 0; i < plan->n_steps; i++) {
 		const struct plan_step *s = &plan->steps[i];
 		const struct step *step = s->step;
@@ -156,7 +177,9 @@ static void look_at_steps(struct doctor *d, const struct plan *plan)
 			look_at_server(d, name, step->server);
 		if (s->is_pinned && !d->options->deep)
 			look_at_pin(d, name, step->server);
+		look_at_tool(d, &drift, name, step);
 	}
+	drift_release(&drift);
 }
 
 /* Look at who is told of the runs; none is. */

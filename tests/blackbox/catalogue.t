@@ -109,6 +109,42 @@ err_like "an unknown tool: the nearest" 'notes has no tool serach; did you mean 
 run_matins tools notes.serach --json
 json_is "an unknown tool: its kind" error.kind unknown_tool
 
+# ---- calls ----
+
+run_matins call notes.search text=x
+out_is "a call finds the server in SERVER.TOOL" search
+run_matins call mcp__notes__search text=x
+out_is "in a merged name" search
+run_matins tools 'my files.odd*' --json
+odd=$("$PYTHON" -c 'import json; print(json.load(open(".out"))["tools"][0]["name"])')
+run_matins call "$odd"
+out_is "in one with a hash" odd/name
+run_matins call 'my files.list' text=x --json
+json_is "with a space in it" content[0].text list
+run_matins call 'my files.remove_all'
+exit_is "bounds hold" 1
+err_like "bounds hold: it says so" deny_tools
+run_matins call nots.search --json
+exit_is "an unknown server: status 1" 1
+json_is "an unknown server: its kind" error.kind unknown_server
+run_matins call notes.serach --json
+json_is "an unknown tool: its kind" error.kind unknown_tool \
+	error.message '~did you mean search'
+run_matins call mcp__nots__search --json
+json_is "a merged name of no server" error.kind unknown_server
+run_matins call search
+exit_is "no server is named: status 64" 64
+err_like "the servers with such a tool are" 'there is notes.search'
+run_matins call notes.search --server notes
+exit_is "with a server named, the word is the tool alone" 1
+run_matins __complete call notes.
+out_like "completion knows them" "^notes.search"
+run_matins __complete sync ''
+out_is "completion of servers" 'notes
+my files
+broken
+off'
+
 # ---- searching ----
 
 run_matins tools --search 'NOTE find'
@@ -177,6 +213,53 @@ out_is "in words" 'notes: 2 tools; 1 added, 2 deprecated
 run_matins tools --live
 exit_is "--live: a failing server is status 1" 1
 out_like "--live: the others are shown" '^mcp__notes__get '
+
+# ---- what check, doctor and a call say of such tools ----
+
+cat >uses.toml <<-END
+	[servers.notes]
+	command = "$PYTHON"
+	args = ["offer.py", "notes.json"]
+	sandbox = { read = ["."] }
+	[routines.r]
+	[[routines.r.steps]]
+	name = "one"
+	type = "mcp-client"
+	server = "notes"
+	tool = "search"
+	[[routines.r.steps]]
+	name = "two"
+	type = "mcp-client"
+	server = "notes"
+	tool = "gte"
+	[[routines.r.steps]]
+	name = "three"
+	type = "mcp-client"
+	server = "notes"
+	tool = "add"
+END
+tools "search:Find a note" "add:Add a note" "get:Get one" >notes.json
+run_matins check uses.toml
+err_unlike "nothing was listed: check says nothing of it" 'no tool'
+run_matins sync -c uses.toml
+run_matins check uses.toml
+exit_is "a tool that is not listed is a warning" 0
+err_like "it names the nearest" 'uses.toml:11:.*warning: notes has no tool gte, .*did you mean get'
+tools "find:Find a note" "add:Add some note" "get:Get one" >notes.json
+run_matins sync -c uses.toml
+run_matins check uses.toml
+exit_is "tools that are gone or changed are warnings" 0
+err_like "one that has another name" 'uses.toml:6:.*no tool search since 20.*called find'
+err_like "one that changed" 'uses.toml:16:.*the tool add of notes changed on 20'
+run_matins doctor r -c uses.toml
+out_like "doctor, too: another name" 'no tool search since .*called find'
+out_like "doctor, too: changed" 'tool add of notes changed'
+touch -d '+1 hour' uses.toml
+run_matins check uses.toml
+err_unlike "a file that was written later knows" 'changed on'
+run_matins call notes.search -c uses.toml
+exit_is "a call of such a tool: status 1" 1
+err_like "a call says its new name" 'no tool search any more; it seems to be find'
 
 # ---- commands that list a server keep the catalogue ----
 
