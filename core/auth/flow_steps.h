@@ -1,5 +1,5 @@
 /*
- * Steps of an authorization, for core/auth/flow.c, which walks them.
+ * Steps of an authorization, for core/auth/auth.c, which walks them.
  *
  * A step does its part and returns a verdict. One that waits (for a request, a
  * person) later gives it to flow_settle(), and the walk goes on in the next
@@ -8,13 +8,57 @@
 #ifndef CORE_AUTH_FLOW_STEPS_H
 #define CORE_AUTH_FLOW_STEPS_H
 
+#include "core/auth/account.h"
+#include "core/auth/auth.h"
 #include "core/auth/crypto.h"
-#include "core/auth/flow.h"
 #include "core/auth/flow_grant.h"
 #include "core/auth/guard.h"
 #include "core/auth/flow_find.h"
 #include "core/auth/redirect.h"
 #include "core/base/arena.h"
+
+struct flow;
+
+enum flow_kind {
+	FLOW_KIND_REFRESH, /* by the stored refresh token and nothing else */
+	FLOW_KIND_RENEW,   /* refresh where the issuer has not changed, else all
+			    */
+	/* no refresh: other scopes, or a refused fresh token */
+	FLOW_KIND_AUTHORIZE,
+	FLOW_KIND_LOGIN, /* authorize, and the server is asked first */
+	/* no authorization: the issuer is asked to revoke. RFC 7009 */
+	FLOW_KIND_REVOKE,
+};
+
+/* Borrowed; all must outlive the flow. */
+struct flow_setting {
+	const struct auth_context *context;
+	const struct auth_options *options;
+	const struct url *endpoint;
+	const struct owner *owner; /* of the account */
+};
+
+/* The beginning of a flow; texts are copied. */
+struct flow_start {
+	enum flow_kind kind;
+	/* The challenge; NULL: not said. */
+	const char *resource_metadata;
+	const char *scope; /* of a step-up: all that are wanted */
+	/* The token that does not do; NULL: there was none. */
+	const char *refused;
+	const char *protocol; /* revision that is spoken; NULL: not known */
+};
+
+/* Callbacks from the loop. */
+struct flow_handler {
+	/* Once; err NULL: account->access_token may be used, is_granted: it
+	   came from a grant, not from a refresh or another process. The flow
+	   may be freed there. */
+	void (*done)(void *arg, const struct err *err, bool is_granted);
+	/* A person begins to be waited for. */
+	void (*waits)(void *arg);
+	void *arg;
+};
 
 enum flow_verdict {
 	FLOW_WAIT,
@@ -81,7 +125,7 @@ struct flow {
 	struct flow_handler handler;
 	struct arena arena; /* wiped */
 
-	enum flow_step step;	   /* set by flow.c only */
+	enum flow_step step;	   /* set by go_to() only */
 	enum flow_verdict verdict; /* of the step, once it is settled */
 	struct err err;		   /* of FLOW_FAILED */
 	bool is_failed, is_granted;
@@ -169,5 +213,7 @@ enum flow_verdict flow_exchange(struct flow *f, struct err *err);
 enum flow_verdict flow_token(struct flow *f, struct err *err);
 enum flow_verdict flow_refresh(struct flow *f, struct err *err);
 enum flow_verdict flow_revoke(struct flow *f, struct err *err);
+/* The address that the browser was sent to. false: none is waited for */
+bool flow_redirected(struct flow *f, struct str url) MUST_USE;
 
 #endif

@@ -14,7 +14,6 @@
 #define CORE_REPORT_DIFF_PRINT_H
 
 #include "core/report/diff.h"
-#include "core/report/diff_lines.h"
 
 /* Differences that are shown; the rest is counted. */
 #define DIFF_SHOWN_MAX 1000
@@ -24,6 +23,14 @@
 #define DIFF_VALUE_BYTES 4096
 
 struct diff_shown;
+
+struct line_style {
+	const char *indent;
+	size_t context;	  /* equal lines around those that changed */
+	size_t max_lines; /* that are shown; the rest is counted */
+	size_t max_bytes; /* of a line */
+	bool has_counts;  /* "@@ -2,3 +2,4 @@", as patch(1) reads it */
+};
 
 /* A form; JSON is printed at once, the others one difference after another. */
 struct diff_format {
@@ -52,12 +59,5 @@ void diff_print_part(const struct diff *d, const struct diff_format *f,
 		     struct buf *out);
 /* Append one difference as text. */
 void diff_print_edit(const struct edit *e, struct buf *out);
-
-/* For core/report/diff_print.c alone: forms that are JSON. */
-void diff_print_json(const struct diff *d, struct buf *out);
-void diff_print_patch(const struct diff *d, struct buf *out);
-
-extern const char *const diff_kinds[];
-extern const char *const diff_classes[];
 
 #endif
