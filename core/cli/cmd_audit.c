@@ -13,6 +13,7 @@
 #include "core/cli/past.h"
 #include "core/cli/put.h"
 #include "core/report/audit.h"
+#include "core/report/audit_chain.h"
 #include "core/report/ledger_event.h"
 
 const struct option options_audit[] = {

@@ -14,15 +14,10 @@
 #include "core/base/fd.h"
 #include "core/base/jw.h"
 #include "core/base/mem.h"
-#include "core/base/scan.h"
 #include "core/base/state_dir.h"
 #include "core/base/user.h"
+#include "core/report/audit_chain.h"
 
-/* The end of each line. */
-#define HASH_BEGIN ",\"hash\":\""
-#define HASH_END "\"}"
-#define HASH_BYTES \
-	(sizeof(HASH_BEGIN) + sizeof(HASH_END) + SHA256_HEX_BYTES - 3)
 /* Read at once, backwards, where the last line is torn. */
 #define BLOCK_BYTES 4096
 
@@ -32,52 +27,6 @@ struct audit {
 	int fd;
 	bool is_unsynced;
 };
-
-/* ---- the chain ---- */
-
-void audit_seal(struct buf *line, const char *prev)
-{
-	char hash[SHA256_HEX_BYTES];
-
-	buf_addf(line, ",\"prev\":\"%s\"", prev);
-	sha256_hex(buf_str(line), hash);
-	buf_addf(line, HASH_BEGIN "%s" HASH_END, hash);
-}
-
-/* The hash at the end of a text; {NULL, 0}: it ends otherwise. */
-static struct str hash_of(struct str text)
-{
-	struct str end;
-
-	if (text.n < HASH_BYTES)
-		return (struct str){NULL, 0};
-	end = str_skip(text, text.n - HASH_BYTES);
-	if (!str_starts(end, HASH_BEGIN) || !str_ends(end, HASH_END))
-		return (struct str){NULL, 0};
-	return (struct str){end.p + strlen(HASH_BEGIN), SHA256_HEX_BYTES - 1};
-}
-
-enum audit_verdict audit_take(struct audit_chain *c, struct str line)
-{
-	struct str hash = hash_of(line), prev, value;
-	char sum[SHA256_HEX_BYTES];
-	bool follows;
-
-	c->n++;
-	if (scan_document(line, NULL, &value, ERR_IGNORED) < 0)
-		return AUDIT_TORN;
-	if (!hash.p)
-		return AUDIT_CHANGED;
-	sha256_hex(str_first(line, line.n - HASH_BYTES), sum);
-	follows = scan_get(value, "prev", &prev) && scan_is(prev, c->last);
-	memcpy(c->last, hash.p, hash.n);
-	c->last[hash.n] = '\0';
-	if (!str_is(hash, sum))
-		return AUDIT_CHANGED;
-	return follows ? AUDIT_WHOLE : AUDIT_APART;
-}
-
-/* ---- the file ---- */
 
 const char *audit_path(struct arena *arena)
 {
@@ -169,7 +118,7 @@ static int read_at(const struct audit *a, char *room, size_t n, off_t at,
 static int last_hash(const struct audit *a, off_t end,
 		     char ret_hash[SHA256_HEX_BYTES], struct err *err)
 {
-	char block[BLOCK_BYTES + HASH_BYTES + 1];
+	char block[BLOCK_BYTES + AUDIT_HASH_BYTES + 1];
 
 	ret_hash[0] = '\0';
 	while (end > 0) {
@@ -184,7 +133,7 @@ static int last_hash(const struct audit *a, off_t end,
 			return -1;
 		while ((nl = memrchr(block, '\n', text.n))) {
 			text.n = (size_t)(nl - block);
-			hash = hash_of(text);
+			hash = audit_hash(text);
 			if (!hash.p)
 				continue;
 			memcpy(ret_hash, hash.p, hash.n);

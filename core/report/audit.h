@@ -9,12 +9,7 @@
  *	audit_write(a, &entry, err);
  *	audit_free(a);
  *
- * Lines are a chain: `prev` is the hash of the whole line before, "" in the
- * first one, and `hash`, the last member, the SHA-256 of the line without that
- * member. A line that was changed, added or taken out is found by the next one;
- * a chain that somebody wrote anew from some line on is not, unless its last
- * hash was kept elsewhere. A line that a crash has torn stands for itself, and
- * the chain goes on behind it.
+ * Lines are a chain: core/report/audit_chain.h.
  *
  * A line costs the same however many there are: only the end is read.
  */
@@ -24,7 +19,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/base/sha256.h"
 
@@ -56,25 +50,6 @@ void audit_new_id(char ret[AUDIT_ID_BYTES]);
  */
 int audit_write(struct audit *a, const struct audit_entry *e, struct err *err)
 	MUST_USE;
-
-/* ---- read; pure ---- */
-
-struct audit_chain {
-	char last[SHA256_HEX_BYTES]; /* of the last whole line; "" before it */
-	uint64_t n;		     /* lines that were taken */
-};
-
-enum audit_verdict {
-	AUDIT_WHOLE,
-	AUDIT_TORN,    /* no JSON: the end of a process, or of the disk */
-	AUDIT_CHANGED, /* it is not as it was written */
-	AUDIT_APART,   /* the line before is another one, or is gone */
-};
-
-/* Append the members `prev` and `hash`, and the closing brace, to a line. */
-void audit_seal(struct buf *line, const char *prev);
-/* Judge the next line, which holds no newline. Zero the chain first. */
-enum audit_verdict audit_take(struct audit_chain *c, struct str line) MUST_USE;
 
 /* Find it: "$state/audit.jsonl" in `arena`; NULL: there is no folder. */
 struct arena;
