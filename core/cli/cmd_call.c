@@ -15,6 +15,7 @@
 #include "core/cli/put.h"
 #include "core/cli/target.h"
 #include "core/cli/tool_args.h"
+#include "core/client/audited.h"
 #include "core/client/tool_check.h"
 #include "core/run/approve.h"
 #include "core/run/pinned.h"
@@ -153,6 +154,16 @@ static int check_hints(const struct target *t, const struct listing_item *item,
 	const char *why = tool_policy_hints(&t->keys, item->json, &arena);
 
 	return why ? err_set(err, ERR_TOOL_POLICY, "%s", why) : 0;
+}
+
+/* Put a call that was denied into the audit of its server. */
+static void note_denied(const struct target *t, const char *tool,
+			struct str params, const struct err *err)
+{
+	const struct client_call call = {.tool = tool, .params = params};
+
+	if (err->kind == ERR_TOOL_POLICY || err->kind == ERR_PIN)
+		audited_denied(t->keys.audit, &call, t->name, t->loop.clock);
 }
 
 static enum rigour rigour_of(const struct target *t)
@@ -515,8 +526,10 @@ static int send_line(struct slot *s, struct str line, struct err *err)
 		return -1;
 	buf_clear(name);
 	scan_string(tool, name);
-	if (check_line(s, buf_str(name), call.params, err) < 0)
+	if (check_line(s, buf_str(name), call.params, err) < 0) {
+		note_denied(s->batch->t, buf_cstr(name), call.params, err);
 		return -1;
+	}
 	call.tool = buf_cstr(name);
 	call.as_task = s->check && tool_needs_task(s->check->tool);
 	return client_call(s->batch->t->client, &call, NULL, err);
@@ -811,6 +824,18 @@ static int finish_one(struct target *t, struct tool_check *check,
 	return status;
 }
 
+/* returns  -1: its tool may not be called */
+static int deny_one(struct target *t, const struct err *err)
+{
+	struct str params = {NULL, 0};
+
+	if (t->keys.audit && tool_args_read(t->args, NULL, params, &t->arena,
+					    &params, ERR_IGNORED) < 0)
+		params = (struct str){NULL, 0};
+	note_denied(t, t->tool, params, err);
+	return -1;
+}
+
 /*
  * Call with arguments of the command line, checked by the schema of the tool.
  *
@@ -830,7 +855,7 @@ static int call_one(struct target *t, const struct listing *tools,
 		return target_unknown(t, tools, name, err);
 	if (item &&
 	    (check_hints(t, item, err) < 0 || check_pin(t, item, err) < 0))
-		return -1;
+		return deny_one(t, err);
 	tool_check_init(check, tool);
 	if (tool_args_read(t->args, NULL,
 			   tool.p ? tool_input_schema(tool) : tool, &t->arena,
@@ -894,7 +919,7 @@ static int call(struct target *t, UNUSED void *arg, struct err *err)
 	listing_init(&tools, LISTING_TOOLS);
 	if (!args_has(t->args, "batch") &&
 	    check_name(t, t->tool, true, err) < 0)
-		r = -1;
+		r = deny_one(t, err);
 	else if (!args_has(t->args, "no-list") || needs_list)
 		r = target_list(t, LISTING_TOOLS, needs_list, &tools, err);
 	if (r >= 0)

@@ -1,6 +1,7 @@
 #include "core/client/audited.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
@@ -67,7 +68,7 @@ static const char *state_of(const struct client_event *e)
 {
 	struct str is_error;
 
-	if (!e)
+	if (!e || (e->type == CLIENT_FAILED && e->reason == REASON_CANCELLED))
 		return "cancelled";
 	if (e->type == CLIENT_ERROR)
 		return "failed";
@@ -95,4 +96,23 @@ void audited_end(struct audit *a, struct audited *call,
 	free(call->origin);
 	buf_release(&call->args);
 	free(call);
+}
+
+void audited_denied(const char *audit, const struct client_call *call,
+		    const char *server, struct clock *clock)
+{
+	const struct client_event denied = {.type = CLIENT_FAILED,
+					    .reason = REASON_TOOL_POLICY};
+	struct audited *made;
+	struct audit *a = NULL;
+	struct err err = ERR_INIT;
+
+	if (!audit || strcmp(audit, "off") == 0)
+		return;
+	if (audited_begin(&a, call, server, NULL, false, clock, &made, &err) ==
+	    0)
+		audited_end(a, made, &denied, clock);
+	else
+		log_error("a denied call is not in the audit: %s", err.msg);
+	audit_free(a);
 }

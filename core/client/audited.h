@@ -31,9 +31,19 @@ int audited_begin(struct audit **a, const struct client_call *call,
 /*
  * Write the line behind it, and free. Harmless with NULL.
  *
- * e  the last event; NULL: it was cancelled
+ * e  the last event; NULL: nobody waits for it
  */
 void audited_end(struct audit *a, struct audited *call,
 		 const struct client_event *e, struct clock *clock);
+
+/*
+ * Write both lines of a call that was denied, with the names of its arguments
+ * only: credentials of the server may not be known. A file that cannot be
+ * written is an error on stderr, and changes nothing.
+ *
+ * audit  key of the server; NULL or "off": nothing is written
+ */
+void audited_denied(const char *audit, const struct client_call *call,
+		    const char *server, struct clock *clock);
 
 #endif

@@ -511,7 +511,7 @@ static void give_turn(struct client *c, struct call *call,
 		loop_timer_set(c->ctx.loop, &c->turn, now_of(c));
 }
 
-/* e  the last event of the call; NULL: it was cancelled */
+/* e  the last event of the call */
 static void remove_call(struct client *c, struct call *call,
 			const struct client_event *e)
 {
@@ -787,8 +787,11 @@ bool client_waits_turn(const struct client *c, uint64_t ticket)
 	return false;
 }
 
-void client_cancel(struct client *c, uint64_t ticket, const char *reason)
+void client_cancel(struct client *c, uint64_t ticket, enum step_reason why,
+		   const char *reason)
 {
+	const struct client_event end = {.type = CLIENT_FAILED, .reason = why};
+
 	for (size_t i = 0; i < c->n_calls; i++) {
 		struct call *call = &c->call[i];
 
@@ -797,7 +800,7 @@ void client_cancel(struct client *c, uint64_t ticket, const char *reason)
 		if (call->session_ticket)
 			session_cancel(c->session, call->session_ticket,
 				       reason);
-		remove_call(c, call, NULL);
+		remove_call(c, call, &end);
 		break;
 	}
 	update(c);
@@ -1712,7 +1715,8 @@ void client_unlist(struct client *c, uint64_t ticket)
 		if (l->n_wait || !l->is_asking)
 			continue;
 		l->is_asking = false;
-		client_cancel(c, l->call, "the caller no longer waits");
+		client_cancel(c, l->call, REASON_CANCELLED,
+			      "the caller no longer waits");
 	}
 	update(c);
 }

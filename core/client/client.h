@@ -217,9 +217,11 @@ int client_call(struct client *c, const struct client_call *call,
  * Cancel a call: the server is told, and no event comes. Other calls go on.
  * Unknown tickets are ignored.
  *
+ * why     for the audit: the time was over, or nobody waits
  * reason  for the server, NULL for none
  */
-void client_cancel(struct client *c, uint64_t ticket, const char *reason);
+void client_cancel(struct client *c, uint64_t ticket, enum step_reason why,
+		   const char *reason);
 
 /* Does the call wait for its turn, by `rate` or `max_concurrent`? */
 bool client_waits_turn(const struct client *c, uint64_t ticket) MUST_USE;

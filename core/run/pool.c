@@ -86,7 +86,7 @@ static void on_late(void *arg)
 	struct client *c = s->doubt.asked;
 
 	s->doubt.asked = NULL;
-	client_cancel(c, s->doubt.ticket, NULL);
+	client_cancel(c, s->doubt.ticket, REASON_CANCELLED, NULL);
 	conclude(s, true);
 }
 

@@ -7,7 +7,9 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
+#include "core/client/audited.h"
 #include "core/client/failure.h"
+#include "core/client/tape.h"
 #include "core/client/tool_check.h"
 #include "core/run/condition.h"
 #include "core/run/previous.h"
@@ -246,11 +248,40 @@ void step_use(struct step_run *s, const struct report_step *kept,
 	set_ended(s);
 }
 
+const char *step_origin(struct step_run *s)
+{
+	return arena_printf(&s->arena, "routine %s/%s%s", s->ctx->routine,
+			    s->ctx->path, s->plan->step->name);
+}
+
+void step_note_denied(struct step_run *s)
+{
+	AUTO(buf_release) struct buf written = BUF_INIT(BUF_UNBOUNDED);
+	const struct plan_step *p = s->plan;
+	const struct server *server = p->step->server;
+	struct client_call call = {
+		.tool = p->step->tool,
+		.params = p->inputs.json,
+		.origin = step_origin(s),
+	};
+
+	if (s->result.state != STATE_DENIED || !s->is_call || !server ||
+	    !*p->step->tool || (s->ctx->tape && tape_is_replay(s->ctx->tape)))
+		return;
+	/* references of a step that was never prepared stay as they are */
+	if (!call.params.n && p->step->params) {
+		toml_to_json(p->step->params, &written);
+		call.params = buf_str(&written);
+	}
+	audited_denied(server->audit, &call, server->name, s->ctx->loop->clock);
+}
+
 /* End it before its work begins. */
 static void step_skip(struct step_run *s, enum step_reason reason,
 		      struct str sentence)
 {
 	step_fail(s, reason, "%.*s", STR_ARG(sentence));
+	step_note_denied(s);
 	step_end(s);
 }
 

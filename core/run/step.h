@@ -153,6 +153,10 @@ void step_init(struct step_run *s, struct step_context *ctx,
  * Ending calls ctx->step_ended.
  */
 void step_begin(struct step_run *s);
+/* "routine ROUTINE/STEP", for the audit; lives as long as the step. */
+const char *step_origin(struct step_run *s) MUST_USE;
+/* Put a call that was denied before it was made into the audit. */
+void step_note_denied(struct step_run *s);
 /*
  * End a step whose work is done.
  *

@@ -46,6 +46,13 @@ static void fail(struct call *c, enum step_reason reason, const char *sentence)
 	close_call(c);
 }
 
+static void deny(struct call *c, enum step_reason reason, const char *sentence)
+{
+	step_fail(c->step, reason, "%s", sentence);
+	step_note_denied(c->step);
+	close_call(c);
+}
+
 static void unlist(struct call *c)
 {
 	if (c->list_ticket && client_of(c))
@@ -65,7 +72,7 @@ static void stop(struct step_run *s, const char *why UNUSED)
 		return;
 	}
 	if (c->ticket && client_of(c))
-		client_cancel(client_of(c), c->ticket,
+		client_cancel(client_of(c), c->ticket, s->result.reason,
 			      "the caller no longer waits");
 	c->ticket = 0;
 	unlist(c);
@@ -318,9 +325,7 @@ static void send_call(struct call *c)
 		.as_task = c->check.tool.p && tool_needs_task(c->check.tool),
 		.timeout_ms = longest,
 		.total_ms = longest,
-		.origin = arena_printf(&s->arena, "routine %s/%s%s",
-				       s->ctx->routine, s->ctx->path,
-				       s->plan->step->name),
+		.origin = step_origin(s),
 		.on_event = on_event,
 		.arg = c,
 	};
@@ -390,14 +395,14 @@ static void check_and_call(struct call *c, const struct client_listed *l,
 		why = tool_policy_hints(p->step->server, item->json,
 					&c->step->arena);
 	if (why) {
-		fail(c, REASON_TOOL_POLICY, why);
+		deny(c, REASON_TOOL_POLICY, why);
 		return;
 	}
 	if (p->is_pinned)
 		pinned = pinned_refusal(p->config, p->step->server, item,
 					&c->step->arena);
 	if (pinned) {
-		fail(c, REASON_PIN, pinned);
+		deny(c, REASON_PIN, pinned);
 		return;
 	}
 	if (!p->strict) {

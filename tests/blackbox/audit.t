@@ -94,6 +94,48 @@ json_is "audit --since --json" calls[0].event call calls[0].server s
 run_matins audit --since 2040-01-01
 out_is "audit --since: none" ""
 
+# ---- calls that are denied, or late ----
+
+config 'audit = "full"\ndeny_tools = ["echo"]'
+states() {
+	sed -n "$n,\$ s/.*\"event\":\"\([a-z]*\)\".*\"args\":\([^ ]*\),\"args_sha256\"[^,]*\(,\"state\":\"\([a-z]*\)\"\)*.*/\1 \2 \4/p" "$LOG"
+}
+DENIED=$'call ["text"] \ndone ["text"] denied'
+n=$(($(lines) + 1))
+call echo text=no
+is "a denied call has its lines, and names only" "$(states)" "$DENIED"
+n=$(($(lines) + 1))
+run_matins call --batch batch -c k.toml --server s
+is "denied in a batch: each line" "$(states | sort | uniq -c | tr -s ' ')" $' 3 call ["text"] \n 3 done ["text"] denied'
+n=$(($(lines) + 1))
+run_matins run -c k.toml r
+is "a denied step" "$(states)" "$DENIED"
+like "a denied step says which" "$(tail -n 1 "$LOG")" '"origin":"routine r/a"'
+run_matins run -c k.toml r --dry-run
+is "a dry run denies nothing" "$(lines)" $((n + 1))
+config 'audit = true\nread_only = true'
+n=$(($(lines) + 1))
+run_matins run -c k.toml r
+is "a step denied by what its server says" "$(states)" "$DENIED"
+cat >late.toml <<END
+[servers.late]
+command = "$PEER"
+args = ["-e", "handshake\nexpect tools/call\nhang"]
+audit = true
+[[routines.late.steps]]
+name = "a"
+type = "mcp-client"
+server = "late"
+tool = "wait"
+timeout = 3
+END
+run_matins run -c late.toml late
+like "a step whose time is over" "$(tail -n 1 "$LOG")" '"event":"done".*"state":"timeout"'
+run_matins audit --verify
+exit_is "denied and late calls: the chain holds" 0
+config 'audit = "full"'
+n=$(lines)
+
 # ---- several at once, and killed ----
 
 for i in {1..8}; do
