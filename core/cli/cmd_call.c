@@ -10,6 +10,7 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
+#include "core/cli/ask_args.h"
 #include "core/cli/command.h"
 #include "core/cli/confirm.h"
 #include "core/cli/put.h"
@@ -26,6 +27,7 @@ const struct option options_call[] = {
 	{"batch", 0, "FILE",
 	 "call each line {\"tool\":…,\"arguments\":{…}}; - is standard input"},
 	{"jobs", 'j', "N", "with --batch: calls in flight (1)"},
+	{"ask", 0, NULL, "ask for required arguments that are missing"},
 	{"strict", 0, NULL, "refuse arguments and results that break a schema"},
 	{"no-list", 0, NULL, "do not ask for the list of tools first"},
 	{"no-check", 0, NULL, "call even if a required argument is missing"},
@@ -861,6 +863,9 @@ static int call_one(struct target *t, const struct listing *tools,
 			   tool.p ? tool_input_schema(tool) : tool, &t->arena,
 			   &call.params, err) < 0)
 		return -1;
+	if (args_has(t->args, "ask") && tool.p &&
+	    ask_args(t, tool_input_schema(tool), &call.params, err) < 0)
+		return -1;
 	t->asked = call.params;
 	(void)!tool_check_arguments(check, call.params, "arguments", &t->arena,
 				    &found);
@@ -891,6 +896,10 @@ static int check_usage(const struct args *args, struct err *err)
 		return err_set(err, ERR_USAGE,
 			       "call: name a tool: matins call TOOL NAME=VALUE "
 			       "--server NAME; `matins tools` lists them");
+	if (args_has(args, "ask") && (batch || args_has(args, "no-list")))
+		return err_set(err, ERR_USAGE,
+			       "call: --ask goes neither with --batch nor with "
+			       "--no-list: it reads the schema of one tool");
 	if (args_has(args, "jobs") && !batch)
 		return err_set(err, ERR_USAGE, "call: -j needs --batch");
 	if (args_has(args, "strict") && args_has(args, "no-check"))

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "core/base/arena.h"
+#include "core/base/scan.h"
+#include "core/base/text.h"
 #include "core/toml/toml.h"
 
 void edit_add_string(struct buf *out, const char *s)
@@ -17,6 +19,53 @@ void edit_add_string(struct buf *out, const char *s)
 			buf_addf(out, "%s%c", strchr("\"\\", c) ? "\\" : "", c);
 	}
 	buf_addc(out, '"');
+}
+
+void edit_add_key(struct buf *out, const char *key)
+{
+	bool is_bare = *key;
+
+	for (const char *p = key; *p; p++)
+		is_bare &= text_is_alnum(*p) || *p == '_' || *p == '-';
+	if (is_bare)
+		buf_adds(out, key);
+	else
+		edit_add_string(out, key);
+}
+
+void edit_add_json(struct buf *out, struct str json)
+{
+	const bool is_table = scan_type(json) == SCAN_OBJECT;
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	const char *between = "";
+
+	if (scan_type(json) == SCAN_STRING) {
+		scan_string(json, &text);
+		edit_add_string(out, buf_cstr(&text));
+		return;
+	}
+	if (!is_table && scan_type(json) != SCAN_ARRAY) {
+		buf_add_str(out, json);
+		return;
+	}
+	buf_adds(out, is_table ? "{" : "[");
+	for (struct scan_iter it = scan_over(json); scan_next(&it);) {
+		/* TOML has no null */
+		if (scan_type(it.value) == SCAN_NULL)
+			continue;
+		buf_adds(out, between);
+		between = ", ";
+		if (is_table) {
+			buf_clear(&text);
+			scan_string(it.key, &text);
+			buf_addc(out, ' ');
+			edit_add_key(out, buf_cstr(&text));
+			buf_adds(out, " = ");
+			between = ",";
+		}
+		edit_add_json(out, it.value);
+	}
+	buf_adds(out, is_table ? " }" : "]");
 }
 
 /* ---- places in the text; it is known to be TOML ---- */

@@ -48,5 +48,10 @@ void edit_add_value(struct buf *out, const struct edit_row *row);
 
 /* Append a basic string of TOML; control characters are escaped. */
 void edit_add_string(struct buf *out, const char *s);
+/* Append a key, in quotes where it is not bare. */
+void edit_add_key(struct buf *out, const char *key);
+/* Append a JSON value in one line, as far as TOML has it: members and elements
+   that are null are left out. */
+void edit_add_json(struct buf *out, struct str json);
 
 #endif

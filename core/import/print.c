@@ -1,21 +1,6 @@
-#include <ctype.h>
-
 #include "core/base/log.h"
 #include "core/config/edit.h"
 #include "core/import/server.h"
-
-static void add_key(struct buf *out, const char *key)
-{
-	bool is_bare = *key;
-
-	for (const char *p = key; *p; p++)
-		is_bare &= isascii(*p) &&
-			   (isalnum((unsigned char)*p) || strchr("_-", *p));
-	if (is_bare)
-		buf_adds(out, key);
-	else
-		edit_add_string(out, key);
-}
 
 /* A comment is one line, and a terminal obeys nothing of it. */
 static void add_comment(struct buf *out, const char *before, const char *text)
@@ -61,7 +46,7 @@ static void add_members(struct buf *out, const char *before,
 		if (!*m->key || (!*before && is_section(m)))
 			continue;
 		buf_adds(out, before);
-		add_key(out, m->key);
+		edit_add_key(out, m->key);
 		buf_adds(out, " = ");
 		add_value(out, &m->value);
 		buf_addc(out, '\n');
@@ -77,7 +62,7 @@ void server_print(const struct import_server *s, const char *name,
 	if (s->about)
 		add_comment(out, "", s->about);
 	buf_adds(out, "[servers.");
-	add_key(out, name);
+	edit_add_key(out, name);
 	buf_adds(out, "]\n");
 	add_members(out, "", &s->table);
 	for (size_t i = 0; i < s->table.table.n; i++) {

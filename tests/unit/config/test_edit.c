@@ -209,3 +209,14 @@ TEST(edit_diff, changed_lines, have_two_around_them)
 	differs("1\n2\n3\n4\n5\n6\n", "x\n1\n2\n3\n4\n5\n6\ny",
 		"@@ -1,6 +1,8 @@\n+x\n 1\n 2\n 3\n 4\n 5\n 6\n+y\n");
 }
+
+TEST(edit_add_json, values, are_toml_in_one_line)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	edit_add_json(&out, STR("{\"a\":1.50,\"b c\":[true,null,\"x\\\"\\n\"],"
+				"\"n\":null,\"t\":{\"d\":{}},\"e\":[]}"));
+	assert_string_equal(buf_cstr(&out),
+			    "{ a = 1.50, \"b c\" = [true, \"x\\\"\\u000a\"], "
+			    "t = { d = { } }, e = [] }");
+}
