@@ -297,7 +297,7 @@ static int work_beside(struct launch *l, int sock, struct err *err)
 	return r;
 }
 
-/* Was our memory dumpable before the first start? */
+/* Was our memory dumpable before a start that asked? */
 static int was_dumpable = -1;
 
 /* The launch is over, and nothing of it is used any more, but the stack where
@@ -353,11 +353,12 @@ int launch_begin(struct launch *l, uint64_t clone_flags, struct launching *ret,
 	};
 
 	process_reap();
-	if (was_dumpable < 0)
-		was_dumpable = prctl(PR_GET_DUMPABLE);
 #ifdef MATINS_ASAN
 	l->keep_dumpable = true;
 #endif
+	/* where it counts; from the first start on it is not */
+	if (was_dumpable < 0 && (l->keep_dumpable || l->uid_map))
+		was_dumpable = prctl(PR_GET_DUMPABLE);
 	l->stage = STAGE_NONE;
 	l->runner = process_word_of_life();
 	l->signals = &signals;
