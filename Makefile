@@ -99,8 +99,10 @@ say = $(if $(V),,@printf '  %-4s %s\n' $(1) $@;)
 .PHONY: all
 all: $(BIN) ## build the program at build/matins
 
+# A copy, as `make install` makes one: a linker writes here and there, so its
+# file lies in memory in small pieces, and each start from there is dearer.
 build/matins: build/release/matins
-	@ln -f $< $@ 2>/dev/null || cp $< $@
+	@cp $< $@.$$$$ && mv -f $@.$$$$ $@
 
 $(O)/matins: $(O)/core/main.o $(LIB)
 	$(call say,LD)$(LINK) $(LDFLAGS_ALL) $(LINK_FLAGS) -o $@ $^ $(LINK_LIBS)

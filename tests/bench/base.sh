@@ -30,7 +30,8 @@ build_base() {
 		tail -n 5 "$WORK/base.log" >&2
 		exit 1
 	}
-	OLD=$PWD/build/base/build/matins
+	OLD=$WORK/matins.old
+	cp build/base/build/matins "$OLD"
 }
 
 # both LABEL PAIRS ARG...: each revision with these arguments
