@@ -612,6 +612,166 @@ int edit_sandbox(struct str text, const char *routine, const char *step,
 	return r;
 }
 
+/* ---- a server taken out ---- */
+
+/* Header of a table in the text. */
+struct header {
+	size_t at, last; /* its last value ends there */
+	bool goes;
+};
+
+struct headers {
+	struct arena *arena;
+	struct header *item;
+	size_t n;
+};
+
+static void add_headers(struct headers *h, const struct editor *e,
+			const struct toml_value *v,
+			const struct toml_value *gone, bool goes)
+{
+	const bool is_table = v->type == TOML_TABLE;
+	const size_t at = value_at(e, v);
+	size_t begin, last;
+
+	goes |= v == gone;
+	if (!is_table && v->type != TOML_ARRAY)
+		return;
+	if (is_table && is_header(e->text, at)) {
+		last = last_end(e, v, &begin);
+		h->item = arena_grow(h->arena, h->item, h->n, sizeof(*h->item));
+		h->item[h->n++] =
+			(struct header){at, last > at ? last : at, goes};
+	}
+	for (size_t i = 0; is_table && i < v->table.n; i++)
+		add_headers(h, e, &v->table.member[i].value, gone, goes);
+	for (size_t i = 0; !is_table && i < v->array.n; i++)
+		add_headers(h, e, &v->array.item[i], gone, goes);
+}
+
+/* Where the lines of comments right above a line begin. */
+static size_t comments_begin(struct str text, size_t at)
+{
+	size_t begin = line_begin(text, at);
+
+	while (begin) {
+		const size_t above = line_begin(text, begin - 1);
+
+		if (char_at(text, above) != '#')
+			break;
+		begin = above;
+	}
+	return begin;
+}
+
+/* The header that a line belongs to, with the comments above it; NULL. */
+static const struct header *header_of(const struct headers *h, struct str text,
+				      size_t at)
+{
+	const struct header *own = NULL;
+
+	for (size_t i = 0; i < h->n; i++)
+		if (comments_begin(text, h->item[i].at) <= at &&
+		    (!own || h->item[i].at > own->at ||
+		     (h->item[i].at == own->at && h->item[i].goes)))
+			own = &h->item[i];
+	return own;
+}
+
+/*
+ * The text without the lines of a table; of one in braces, without its key.
+ * Behind the last value the table ends at an empty line.
+ */
+static void cut_table(struct editor *e, const struct toml_member *m,
+		      struct buf *out)
+{
+	struct headers h = {.arena = &e->arena};
+	const struct header *own, *over = NULL;
+	const size_t at = value_at(e, &m->value);
+	const size_t from =
+		line_begin(e->text, offset_of(e->text, m->line, m->col));
+	size_t to = 0;
+
+	if (char_at(e->text, at) == '{')
+		to = line_end(e->text, skip_value(e->text, at)) + 1;
+	else
+		add_headers(&h, e, &e->root, &m->value, false);
+	for (size_t i = 0; i < e->text.n;) {
+		const size_t end = line_end(e->text, i) + 1;
+		const size_t n = (end < e->text.n ? end : e->text.n) - i;
+		const struct str line = {e->text.p + i, n};
+
+		own = header_of(&h, e->text, i);
+		if (!(i >= from && i < to) &&
+		    !(own && own->goes && own != over))
+			buf_add_str(out, line);
+		if (own && own->goes && i > own->last && !str_trim(line).n)
+			over = own;
+		i += n;
+	}
+	/* an empty line stands before a table that is the last */
+	while (str_ends(buf_str(out), "\n\n") && !str_ends(e->text, "\n\n"))
+		out->p[--out->n] = '\0';
+}
+
+/* Does the new text mean the old tree without one member of a table? */
+static bool lacks_only(struct editor *e, struct str text, const char *table,
+		       const char *name)
+{
+	struct toml_value root, wanted = e->root;
+	struct toml_value rest = *toml_get(&e->root, table);
+	struct toml_value empty = {.type = TOML_TABLE};
+	size_t n = 0;
+
+	if (toml_parse(&e->arena, text, &root, ERR_IGNORED) < 0)
+		return false;
+	rest.table.member =
+		ARENA_ARRAY(&e->arena, struct toml_member, rest.table.n);
+	for (size_t i = 0; i < rest.table.n; i++)
+		if (strcmp(toml_get(&e->root, table)->table.member[i].key,
+			   name) != 0)
+			rest.table.member[n++] =
+				toml_get(&e->root, table)->table.member[i];
+	rest.table.n = n;
+	set_member(e, &wanted, table, rest);
+	if (!toml_get(&root, table))
+		set_member(e, &root, table, empty);
+	return is_same(&wanted, &root);
+}
+
+int edit_drop_server(struct str text, const char *name, struct buf *out,
+		     struct err *err)
+{
+	static const char *const tables[] = {"servers", "mcp_servers"};
+	struct editor e = {.arena = ARENA_INIT, .text = text};
+	int r = toml_parse(&e.arena, text, &e.root, err);
+	bool is_there = false, is_cut = false;
+
+	for (size_t k = 0; r == 0 && !is_there && k < ARRAY_LEN(tables); k++) {
+		const struct toml_value *all = toml_get(&e.root, tables[k]);
+
+		for (size_t i = 0; all && all->type == TOML_TABLE &&
+				   !is_there && i < all->table.n;
+		     i++) {
+			if (strcmp(all->table.member[i].key, name) != 0)
+				continue;
+			is_there = true;
+			cut_table(&e, &all->table.member[i], out);
+			is_cut = lacks_only(&e, buf_str(out), tables[k], name);
+		}
+	}
+	arena_release(&e.arena);
+	if (r == 0 && !is_there)
+		return err_set(err, ERR_UNKNOWN_SERVER,
+			       "the file has no server %s", name);
+	if (r == 0 && !is_cut)
+		return err_set(err, ERR_CONFIG,
+			       "server %s is written in a form that cannot be "
+			       "edited; take it out by hand",
+			       name);
+	return r;
+}
+
 /* ---- the difference ---- */
 
 /* Lines around the changes; new lines in which an old one is looked for. */

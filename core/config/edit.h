@@ -1,6 +1,7 @@
 /*
- * Rows added to the `sandbox` of a step, in the text of a configuration: every
- * other byte stays as it is, comments and line ends included.
+ * Rows added to the `sandbox` of a step, and servers taken out, in the text of
+ * a configuration: every other byte stays as it is, comments and line ends
+ * included.
  *
  * Pure: text in, text out. The result is parsed and compared before it is
  * returned, so a form that is not understood is an error, never a file that
@@ -35,6 +36,16 @@ struct edit_row {
 int edit_sandbox(struct str text, const char *routine, const char *step,
 		 struct edit_row *row, size_t n_rows, struct buf *out,
 		 struct err *err) MUST_USE;
+
+/*
+ * Take a server out: its tables, and the lines of comments right above them.
+ *
+ * out     whole new text
+ * errors  ERR_CONFIG	       not TOML, or a form that cannot be edited
+ *	   ERR_UNKNOWN_SERVER  no such server
+ */
+int edit_drop_server(struct str text, const char *name, struct buf *out,
+		     struct err *err) MUST_USE;
 
 /*
  * Append the lines from the first to the last one that differs as `diff -U2`

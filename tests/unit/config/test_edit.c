@@ -189,6 +189,48 @@ TEST(edit_sandbox, a_row_without_a_way_to_join, is_noted)
 	buf_release(&out);
 }
 
+/* after  NULL: it cannot be edited */
+static const struct drop {
+	const char *before, *after;
+} drops[] = {
+	{"[servers.x]\nurl = \"https://a.example\"\n", ""},
+	{"[a]\nb = 1\n\n# from a file\n[servers.x]\nk = 1\n", "[a]\nb = 1\n"},
+	{"[servers.x]\nk = 1\n\n# the end\n", "# the end\n"},
+	{"# head\n\n# mine\n[servers.x] # x\nk = [\n1, # one\n\n2]\n# k\n\n# "
+	 "next\n[servers.y]\nk = 1\n",
+	 "# head\n\n# next\n[servers.y]\nk = 1\n"},
+	{"[servers.x]\nk = 1\n# about y\n[servers.y]\n",
+	 "# about y\n[servers.y]\n"},
+	/* tables of it, in one place and in another */
+	{"[servers.x]\nk = '''\n[servers.y]\n'''\n[servers.x.env]\nA = "
+	 "1\n[z]\nb = 1\n[servers.x.sandbox]\nread = []\n[servers.xx]\n",
+	 "[z]\nb = 1\n[servers.xx]\n"},
+	{"[mcp_servers.\"x\"]\r\nk = 1\r\n\r\n[z]\r\n", "[z]\r\n"},
+	{"[servers]\nx = { k = 1 } # x\ny = { k = 2 }\n",
+	 "[servers]\ny = { k = 2 }\n"},
+	{"[servers]\nx = { k = 1 }\n", "[servers]\n"},
+	{"[servers]\nx.k = 1\nx.l = 2\ny.k = 3\n", NULL},
+	{"servers = { x = { k = 1 }, y = { k = 2 } }\n", NULL},
+	{"[servers.y]\n", NULL},
+	{"not TOML", NULL},
+};
+
+TEST(edit_drop_server, every_form, keeps_the_other_bytes)
+{
+	for (const struct drop *r = drops; r < drops + ARRAY_LEN(drops); r++) {
+		struct buf out = BUF_INIT(BUF_UNBOUNDED);
+		struct err err = ERR_INIT;
+		int result =
+			edit_drop_server(str_of(r->before), "x", &out, &err);
+
+		if (result != (r->after ? 0 : -1))
+			fail_msg("%s: %s", r->before, err.msg);
+		if (r->after)
+			assert_string_equal(buf_cstr(&out), r->after);
+		buf_release(&out);
+	}
+}
+
 static void differs(const char *before, const char *after, const char *wanted)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
