@@ -38,6 +38,17 @@ const char *state_dir_find(struct arena *arena)
 	return NULL;
 }
 
+const char *state_dir_servers(struct arena *arena)
+{
+	const char *xdg = env_text("XDG_DATA_HOME"), *home = env_text("HOME");
+
+	if (xdg && *xdg == '/')
+		return arena_printf(arena, "%s/matins/servers", xdg);
+	return home ? arena_printf(arena, "%s/.local/share/matins/servers",
+				   home)
+		    : NULL;
+}
+
 int state_dir_is_ours(const char *dir, struct err *err)
 {
 	struct stat st;

@@ -22,6 +22,11 @@ const char *env_text(const char *name) MUST_USE;
  */
 const char *state_dir_find(struct arena *arena) MUST_USE;
 /*
+ * Where servers are installed: $XDG_DATA_HOME/matins/servers or
+ * ~/.local/share/matins/servers; likewise.
+ */
+const char *state_dir_servers(struct arena *arena) MUST_USE;
+/*
  * Refuse a folder of the state that another user can fill: what lies there is
  * believed. One that is not there yet is made by us.
  * errors  ERR_SYS

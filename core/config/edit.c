@@ -451,7 +451,7 @@ static struct toml_value joined(struct editor *e, const struct toml_value *list,
 	struct toml_value v = {.type = TOML_ARRAY};
 	size_t n = list && list->type == TOML_ARRAY ? list->array.n : 0;
 
-	if (row->is_word && row->values.item)
+	if (row->is_word && row->values.n)
 		return of_string(row->values.item[0]);
 	v.array.n = n + row->values.n;
 	v.array.item = ARENA_ARRAY(&e->arena, struct toml_value, v.array.n);

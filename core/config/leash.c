@@ -221,6 +221,7 @@ static void find_protected(void *arg, struct gate_config *ret)
 
 	add_list(&protect, &ret->protect);
 	add_list(&protect, &l->states);
+	add(&protect, state_dir_servers(l->arena));
 	add_configs(&protect, l->config);
 	for (size_t i = 0; i < l->states.n; i++)
 		add_allowed(l->states.item[i], &protect, &sealed);

@@ -1,0 +1,233 @@
+#include "core/install/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/arena.h"
+#include "core/base/digest.h"
+#include "core/base/fd.h"
+
+#define CHUNK_BYTES (64 * 1024)
+
+/* A walk in the order of names, folders before their entries. */
+struct walk {
+	const char *path; /* absolute */
+	void *arg;
+	uint64_t entries, bytes;
+	/*
+	 * name  behind the path, without a slash at the front
+	 * is_end  of a folder: its entries were visited
+	 */
+	int (*visit)(struct walk *w, const FTSENT *e, const char *name,
+		     bool is_end, struct err *err);
+};
+
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+	return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+static int visit_one(struct walk *w, const FTSENT *e, struct err *err)
+{
+	const char *name = e->fts_path + strlen(w->path);
+	const mode_t mode = e->fts_statp->st_mode;
+
+	switch (e->fts_info) {
+	case FTS_DNR:
+	case FTS_ERR:
+	case FTS_NS:
+		return err_sys(err, e->fts_errno, "%s", e->fts_path);
+	case FTS_DC:
+		return err_set(err, ERR_POLICY, "%s: a circle", e->fts_path);
+	default:
+		break;
+	}
+	if (!*name)
+		return e->fts_info == FTS_DP ? w->visit(w, e, name, true, err)
+					     : 0;
+	if (e->fts_info == FTS_DP)
+		return w->visit(w, e, name + 1, true, err);
+	if (S_ISREG(mode))
+		w->bytes += (uint64_t)e->fts_statp->st_size;
+	if (++w->entries > FILES_MAX || w->bytes > FILES_BYTES_MAX)
+		return err_set(err, ERR_LIMIT,
+			       "%s has more than %d entries or %d GiB", w->path,
+			       FILES_MAX, (int)(FILES_BYTES_MAX >> 30));
+	return w->visit(w, e, name + 1, false, err);
+}
+
+static int walk(struct walk *w, struct err *err)
+{
+	char *roots[] = {(char *)w->path, NULL};
+	FTS *all = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+	FTSENT *e;
+	int r = 0;
+
+	if (!all)
+		return err_sys(err, errno, "%s", w->path);
+	while (r == 0 && (errno = 0, e = fts_read(all)))
+		r = visit_one(w, e, err);
+	if (r == 0 && errno)
+		r = err_sys(err, errno, "%s", w->path);
+	fts_close(all);
+	return r;
+}
+
+/* ---- the kinds of entries ---- */
+
+static int read_link(const FTSENT *e, char target[PATH_MAX], struct err *err)
+{
+	ssize_t n = readlink(e->fts_accpath, target, PATH_MAX - 1);
+
+	if (n < 0)
+		return err_sys(err, errno, "%s", e->fts_path);
+	target[n] = '\0';
+	return 0;
+}
+
+/* Hand on all bytes of a file, which nobody waits for. */
+static int read_bytes(const FTSENT *e,
+		      int (*take)(void *arg, const void *bytes, size_t n),
+		      void *arg, struct err *err)
+{
+	char chunk[CHUNK_BYTES];
+	AUTO(fd_closep)
+	int fd = fd_open(e->fts_accpath, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+	ssize_t n = fd < 0 ? -1 : 1;
+
+	while (n > 0) {
+		n = read(fd, chunk, sizeof(chunk));
+		if (n < 0 && errno == EINTR)
+			n = 1;
+		else if (n > 0 && take(arg, chunk, (size_t)n) < 0)
+			n = -1;
+	}
+	return n < 0 ? err_sys(err, errno, "%s", e->fts_path) : 0;
+}
+
+static int refuse(const FTSENT *e, struct err *err)
+{
+	return err_set(err, ERR_POLICY,
+		       "%s is neither a file, a folder nor a link",
+		       e->fts_path);
+}
+
+/* ---- the sum ---- */
+
+static int sum_bytes(void *arg, const void *bytes, size_t n)
+{
+	sha256_add(arg, bytes, n);
+	return 0;
+}
+
+static int sum_entry(struct walk *w, const FTSENT *e, const char *name,
+		     bool is_end, struct err *err)
+{
+	const mode_t mode = e->fts_statp->st_mode;
+	char target[PATH_MAX];
+
+	if (is_end)
+		return 0;
+	digest_text(w->arg, name);
+	digest_number(w->arg,
+		      (mode & S_IFMT) | (S_ISREG(mode) ? mode & S_IXUSR : 0));
+	if (S_ISDIR(mode))
+		return 0;
+	if (S_ISLNK(mode)) {
+		if (read_link(e, target, err) < 0)
+			return -1;
+		digest_text(w->arg, target);
+		return 0;
+	}
+	if (!S_ISREG(mode))
+		return refuse(e, err);
+	digest_number(w->arg, (uint64_t)e->fts_statp->st_size);
+	return read_bytes(e, sum_bytes, w->arg, err);
+}
+
+int files_digest(const char *path, char ret[SHA256_HEX_BYTES], struct err *err)
+{
+	unsigned char sum[SHA256_BYTES];
+	struct sha256 s;
+	struct walk w = {.path = path, .visit = sum_entry, .arg = &s};
+
+	sha256_init(&s);
+	if (walk(&w, err) < 0)
+		return -1;
+	sha256_end(&s, sum);
+	sha256_text(sum, ret);
+	return 0;
+}
+
+/* ---- the copy ---- */
+
+static int write_bytes(void *arg, const void *bytes, size_t n)
+{
+	const int *fd = arg;
+
+	return fd_write_all(*fd, bytes, n);
+}
+
+static int copy_entry(struct walk *w, const FTSENT *e, const char *name,
+		      bool is_end, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const mode_t mode = e->fts_statp->st_mode;
+	const char *to = arena_printf(&arena, "%s/%s", (char *)w->arg, name);
+	char target[PATH_MAX];
+	AUTO(fd_closep) int fd = -1;
+
+	if (is_end)
+		return 0;
+	if (S_ISLNK(mode)) {
+		if (read_link(e, target, err) < 0)
+			return -1;
+		return symlink(target, to) < 0 ? err_sys(err, errno, "%s", to)
+					       : 0;
+	}
+	if (S_ISDIR(mode))
+		return mkdir(to, 0755) < 0 ? err_sys(err, errno, "%s", to) : 0;
+	if (!S_ISREG(mode))
+		return refuse(e, err);
+	fd = fd_open(to, O_WRONLY | O_CREAT | O_EXCL,
+		     mode & S_IXUSR ? 0755 : 0644);
+	return fd < 0 ? err_sys(err, errno, "%s", to)
+		      : read_bytes(e, write_bytes, &fd, err);
+}
+
+int files_copy(const char *from, const char *to, struct err *err)
+{
+	struct walk w = {.path = from, .visit = copy_entry, .arg = (void *)to};
+
+	return walk(&w, err);
+}
+
+/* ---- the end ---- */
+
+/* A folder is opened for its owner before its entries go. */
+static int remove_entry(UNUSED struct walk *w, const FTSENT *e,
+			UNUSED const char *name, bool is_end, struct err *err)
+{
+	const bool is_folder = S_ISDIR(e->fts_statp->st_mode);
+
+	if (is_folder && !is_end)
+		return chmod(e->fts_accpath, 0700) < 0
+			       ? err_sys(err, errno, "%s", e->fts_path)
+			       : 0;
+	return (is_folder ? rmdir : unlink)(e->fts_accpath) < 0 &&
+			       errno != ENOENT
+		       ? err_sys(err, errno, "%s", e->fts_path)
+		       : 0;
+}
+
+int files_remove(const char *path, struct err *err)
+{
+	struct walk w = {.path = path, .visit = remove_entry};
+
+	return access(path, F_OK) < 0 && errno == ENOENT ? 0 : walk(&w, err);
+}

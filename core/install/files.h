@@ -1,0 +1,35 @@
+/*
+ * Whole trees of files: summed, copied, removed. Links are never followed.
+ */
+#ifndef CORE_INSTALL_FILES_H
+#define CORE_INSTALL_FILES_H
+
+#include "core/base/attr.h"
+#include "core/base/err.h"
+#include "core/base/sha256.h"
+
+/* Entries of a tree, and bytes of its files: of a server with its packages. */
+#define FILES_MAX 200000
+#define FILES_BYTES_MAX (UINT64_C(4) << 30)
+
+/*
+ * Sum names, kinds, rights to execute, contents and targets of links, whatever
+ * the order in the folder. Times and owners do not count.
+ *
+ * path    absolute, the folder itself
+ * errors  ERR_SYS     it cannot be read
+ *	   ERR_LIMIT   one of the bounds above
+ *	   ERR_POLICY  something that is no file, folder or link
+ */
+int files_digest(const char *path, char ret[SHA256_HEX_BYTES], struct err *err)
+	MUST_USE;
+/*
+ * Copy a tree into a folder that is there and empty, for the user alone; links
+ * stay as they are.
+ * errors  as above
+ */
+int files_copy(const char *from, const char *to, struct err *err) MUST_USE;
+/* Remove a tree; one that is not there is removed. errors  ERR_SYS */
+int files_remove(const char *path, struct err *err) MUST_USE;
+
+#endif

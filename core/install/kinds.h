@@ -1,0 +1,44 @@
+/*
+ * What `matins add` does for a kind of server, worked out from its words
+ * alone. Pure.
+ */
+#ifndef CORE_INSTALL_KINDS_H
+#define CORE_INSTALL_KINDS_H
+
+#include "core/base/arena.h"
+#include "core/base/attr.h"
+#include "core/base/err.h"
+#include "core/base/str.h"
+
+/* KIND(name, its argument, needs words behind "--") */
+#define INSTALL_KINDS(X)                    \
+	X(CUSTOM, "custom", "FOLDER", true) \
+	X(URL, "url", "URL", false)
+
+enum install_kind {
+#define KIND(ident, ...) INSTALL_##ident,
+	INSTALL_KINDS(KIND)
+#undef KIND
+};
+
+/* errors  ERR_USAGE with the nearest kind */
+int install_kind_find(const char *word, enum install_kind *ret, struct err *err)
+	MUST_USE;
+const char *install_kind_name(enum install_kind kind) MUST_USE;
+/*
+ * Name for a server of this source: what is left of the name of a package,
+ * folder or host without the words that all servers have. In `arena`.
+ */
+const char *install_name(enum install_kind kind, const char *source,
+			 struct arena *arena) MUST_USE;
+/*
+ * The words that start a server from its copy: words that name files of the
+ * folder become their paths in the copy.
+ *
+ * is_file  is there such a file in the folder?
+ */
+struct strlist install_words(const char *const *words, const char *tree,
+			     bool (*is_file)(void *arg, const char *path),
+			     void *arg, struct arena *arena) MUST_USE;
+
+#endif

@@ -1,0 +1,65 @@
+/* Names and words of servers that are installed. */
+#include "tests/unit/test.h"
+
+#include "core/install/kinds.h"
+
+TEST(install_name, every_source, loses_what_all_servers_have)
+{
+	static const struct {
+		enum install_kind kind;
+		const char *source, *name;
+	} rows[] = {
+		{INSTALL_URL, "https://mcp.example.com/mcp", "example"},
+		{INSTALL_URL, "https://api.www.example.com:8443", "example"},
+		{INSTALL_URL, "http://localhost:3000/sse", "localhost"},
+		{INSTALL_URL, "https://mcp", "mcp"},
+		{INSTALL_CUSTOM, "/srv/mcp-server-files/", "files"},
+		{INSTALL_CUSTOM, "my notes", "my-notes"},
+		{INSTALL_CUSTOM, "a/weather-mcp-server", "weather"},
+		{INSTALL_CUSTOM, "mcp-", "mcp-"},
+		{INSTALL_CUSTOM, "/", "server"},
+		{INSTALL_CUSTOM, "..", "server"},
+	};
+	struct arena arena = ARENA_INIT;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_string_equal(
+			install_name(rows[i].kind, rows[i].source, &arena),
+			rows[i].name);
+	arena_release(&arena);
+}
+
+static bool is_server(void *arg, const char *path)
+{
+	return strcmp(path, arg) == 0;
+}
+
+TEST(install_words, files_of_the_folder, become_those_of_the_copy)
+{
+	const char *const words[] = {"python3",	  "./a/s.py", "a/s.py",
+				     "-a/s.py",	  "x",	      "/a/s.py",
+				     "../a/s.py", NULL};
+	static const char *const wanted[] = {
+		"python3", "/t/a/s.py", "/t/a/s.py", "-a/s.py",
+		"x",	   "/a/s.py",	"../a/s.py"};
+	struct arena arena = ARENA_INIT;
+	struct strlist all =
+		install_words(words, "/t", is_server, (void *)"a/s.py", &arena);
+
+	assert_int_equal(all.n, ARRAY_LEN(wanted));
+	for (size_t i = 0; i < all.n; i++)
+		assert_string_equal(all.item[i], wanted[i]);
+	arena_release(&arena);
+}
+
+TEST(install_kind_find, an_unknown_word, is_told_the_nearest)
+{
+	struct err err = ERR_INIT;
+	enum install_kind kind;
+
+	assert_int_equal(install_kind_find("url", &kind, &err), 0);
+	assert_int_equal(kind, INSTALL_URL);
+	assert_int_equal(install_kind_find("custm", &kind, &err), -1);
+	assert_int_equal(err.kind, ERR_USAGE);
+	assert_non_null(strstr(err.msg, "did you mean custom"));
+}
