@@ -16,6 +16,7 @@
 #include "core/cli/target.h"
 #include "core/client/catalogue.h"
 #include "core/doctor/access.h"
+#include "core/install/depot.h"
 #include "core/run/plan.h"
 
 const struct option options_servers[] = {{.letter = OPTIONS_TARGET}};
@@ -62,8 +63,10 @@ static const char *error_state(struct list *l, const struct err *err)
 	return arena_printf(&l->arena, "error: %s", err->msg);
 }
 
-/* Judge the program as a start would, without starting it. */
-static const char *state_of_program(struct list *l, const struct server *s)
+/* Judge the program as a start would, without starting it; its files are
+   compared where it is an installed one, whose facts are read. */
+static const char *state_of_program(struct list *l, const struct server *s,
+				    struct installed_server *about)
 {
 	const struct config *config = &l->file.config;
 	struct gate_policy policy;
@@ -72,8 +75,10 @@ static const char *state_of_program(struct list *l, const struct server *s)
 		.policy = &policy,
 		.stdio = {GATE_PIPE, GATE_PIPE, GATE_PIPE},
 	};
+	const bool is_checked = strcmp(s->integrity, "on") == 0;
 	struct strlist argv = {NULL, 0};
 	struct err err = ERR_INIT;
+	const char *name;
 
 	gate_policy_merge(&config->sandbox, &s->sandbox, &l->arena, &policy);
 	list_add(&argv, &l->arena, s->command);
@@ -82,13 +87,18 @@ static const char *state_of_program(struct list *l, const struct server *s)
 	list_add(&argv, &l->arena, NULL);
 	request.argv = argv.item;
 	plan_cwd(&request, s->cwd, config);
-	if (gate_check(l->gate, &request, &err) == 0)
+	name = depot_server_of(&request, &l->arena);
+	if (name && depot_read(name, &l->arena, about, ERR_IGNORED) > 0)
+		return "not installed";
+	if ((!is_checked || depot_check(&request, &err) == 0) &&
+	    gate_check(l->gate, &request, &err) == 0)
 		return "ok";
 	return err.kind == ERR_NOT_FOUND ? "not installed"
 					 : error_state(l, &err);
 }
 
-static const char *state_of(struct list *l, const struct server *s)
+static const char *state_of(struct list *l, const struct server *s,
+			    struct installed_server *about)
 {
 	struct err err = ERR_INIT;
 	int r;
@@ -98,7 +108,7 @@ static const char *state_of(struct list *l, const struct server *s)
 	if (s->unset)
 		return arena_printf(&l->arena, "error: %s", s->unset);
 	if (!s->url)
-		return state_of_program(l, s);
+		return state_of_program(l, s, about);
 	r = access_needs_login(&l->file.config, state_dir_find(&l->arena), s,
 			       &l->arena, &err);
 	return r < 0 ? error_state(l, &err) : r ? "needs login" : "ok";
@@ -122,11 +132,17 @@ static void add_catalogue(struct list *l, struct row *row)
 
 static void add_row(struct list *l, const struct server *s)
 {
-	l->row[l->n] = (struct row){
-		.name = s->name,
+	struct installed_server about = {
 		.kind = s->url ? "url" : "program",
 		.version = "",
-		.state = state_of(l, s),
+	};
+	const char *state = state_of(l, s, &about);
+
+	l->row[l->n] = (struct row){
+		.name = s->name,
+		.kind = about.kind,
+		.version = about.version,
+		.state = state,
 		.tools = "",
 		.last_sync = "",
 		.last_error = "",
@@ -203,6 +219,7 @@ static int list_servers(const struct args *args, struct err *err)
 	const struct config *c = &l.file.config;
 	struct gate_wish wish = {.config = c};
 
+	depot_sweep();
 	page_open(&page, args);
 	if (open_config(args, options, &l.file, err) < 0 ||
 	    open_gate(&wish, &l.arena, &l.gate, err) < 0)

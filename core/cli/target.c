@@ -1051,6 +1051,7 @@ static int start_client(struct target *t, struct err *err)
 		.url = t->url ? t->remote->url.text.p : NULL,
 		.session = t->session,
 		.show_stderr = log_level() >= LOG_DEBUG,
+		.is_edited = strcmp(t->keys.integrity, "off") == 0,
 		.audit = t->keys.audit,
 		.rate = t->keys.rate,
 		.max_concurrent = t->keys.max_concurrent,

@@ -17,6 +17,7 @@
 #include "core/client/failure.h"
 #include "core/client/tape.h"
 #include "core/client/throttle.h"
+#include "core/install/depot.h"
 #include "core/mcp/wire/cache.h"
 #include "core/mcp/wire/rpc.h"
 #include "core/transport/transport.h"
@@ -1460,6 +1461,8 @@ static int open_link(struct client *c, struct err *err)
 	if (!c->o.request)
 		return c->o.open ? c->o.open(c->o.open_arg, &c->transport, err)
 				 : 0;
+	if (!c->o.is_edited && depot_check(c->o.request, err) < 0)
+		return -1;
 	if (child_start(&c->child, c->ctx.gate, c->o.request, err) < 0)
 		return -1;
 	fds = child_fds(&c->child);

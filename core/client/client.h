@@ -118,6 +118,8 @@ struct client_options {
 	/* Members that stand beside those of the transport; may be NULL. */
 	void (*open_facts)(void *open_arg, struct jw *w);
 	const char *url;
+	/* Files of a server that is installed need not be as they were. */
+	bool is_edited;
 	/* Record what is said (core/client/tape.h); NULL: do not. */
 	struct tape_server *tape;
 	/*

@@ -502,6 +502,8 @@ static struct client *new_client(struct pool_server *s, struct pool_user *u)
 		options.open_arg = s->tape;
 	} else {
 		options.tape = s->tape;
+		options.is_edited =
+			server && strcmp(server->integrity, "off") == 0;
 		options.audit = server ? server->audit : NULL;
 		options.audited_as = server ? server->name : NULL;
 		options.rate = server ? server->rate : NULL;

@@ -1,0 +1,361 @@
+/*
+ * `matins add` installs a server into a folder of its own and writes its table;
+ * `matins remove` takes both away.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "core/base/log.h"
+#include "core/base/place.h"
+#include "core/base/url.h"
+#include "core/cli/command.h"
+#include "core/cli/foreign.h"
+#include "core/cli/open.h"
+#include "core/cli/put.h"
+#include "core/cli/rewrite.h"
+#include "core/config/edit.h"
+#include "core/config/paths.h"
+#include "core/import/tree.h"
+#include "core/install/kinds.h"
+#include "core/install/depot.h"
+#include "core/install/files.h"
+
+const struct option options_add[] = {
+	{"name", 0, "NAME", "name of the server in the configuration"},
+	{"print", 0, NULL,
+	 "install, and print the table instead of writing it"},
+	{0},
+};
+const struct option options_remove[] = {{0}};
+
+/* Status of an installed server that did not start. */
+#define STATUS_NOT_STARTED 2
+
+struct adding {
+	const struct args *args;
+	struct foreign f;
+	enum install_kind kind;
+	const char *source, *name;
+	const char *tree;  /* where its files will be */
+	struct rewrite to; /* the configuration */
+	int lock;	   /* owned; of its folder, -1 */
+	struct draft draft;
+	struct installed_server about;
+	struct import_server s; /* its rows */
+	bool has_failed;	/* it did not start; said */
+};
+
+/* ---- rows ---- */
+
+static struct toml_value text_of(const char *text)
+{
+	return (struct toml_value){.type = TOML_STRING, .string = str_of(text)};
+}
+
+static void add_text(struct adding *a, const char *key, const char *text)
+{
+	*tree_table(&a->s.table, key, &a->f.arena) = text_of(text);
+}
+
+/* Replace a list of a table; an empty one stays away. */
+static void add_list(struct adding *a, struct toml_value *table,
+		     const char *key, const struct strlist *list)
+{
+	struct toml_value all = {.type = TOML_ARRAY};
+
+	for (size_t i = 0; i < list->n; i++)
+		tree_append(&all, text_of(list->item[i]), &a->f.arena);
+	if (list->n)
+		*tree_table(table, key, &a->f.arena) = all;
+}
+
+/* The program and its arguments. */
+static void add_words(struct adding *a, const struct strlist *words)
+{
+	const struct strlist args = {words->item + 1, words->n - 1};
+
+	add_text(a, "command", words->item[0]);
+	add_list(a, &a->s.table, "args", &args);
+}
+
+/* ---- kinds ---- */
+
+static bool is_in_folder(void *arg, const char *path)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct stat st;
+
+	return stat(arena_printf(&arena, "%s/%s", (const char *)arg, path),
+		    &st) == 0 &&
+	       S_ISREG(st.st_mode);
+}
+
+static int make_custom(struct adding *a, struct err *err)
+{
+	const char *folder = path_resolve(a->source, NULL, &a->f.arena);
+	struct strlist words =
+		install_words((const char *const *)a->args->after, a->tree,
+			      is_in_folder, (void *)folder, &a->f.arena);
+
+	if (!words.n)
+		return err_set(err, ERR_USAGE,
+			       "add custom: name its program, as it would be "
+			       "started in the folder: matins add custom "
+			       "FOLDER -- PROGRAM ARGS…");
+	a->about.source = folder;
+	add_words(a, &words);
+	return files_copy(folder, a->draft.tree, err);
+}
+
+static int make_url(struct adding *a, struct err *err)
+{
+	struct url url;
+
+	if (url_parse(str_of(a->source), &a->f.arena, &url, err) < 0)
+		return -1;
+	add_text(a, "url", a->source);
+	return 0;
+}
+
+/* Fills the tree, and adds rows. */
+static int (*const makers[])(struct adding *a, struct err *err) = {
+	[INSTALL_CUSTOM] = make_custom,
+	[INSTALL_URL] = make_url,
+};
+
+/* ---- the table ---- */
+
+/* Two processes that write one configuration do so one after the other. */
+static int open_config_locked(struct adding *a, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const char *dir;
+
+	rewrite_release(&a->to);
+	if (rewrite_open(&a->to, a->args, "add", err) < 0)
+		return -1;
+	dir = arena_strdup(&arena, a->to.dir);
+	fd_closep(&a->lock);
+	a->lock = fd_open(dir, O_RDONLY | O_DIRECTORY, 0);
+	if (a->lock < 0 || flock(a->lock, LOCK_EX) < 0)
+		return err_sys(err, errno, "%s", dir);
+	rewrite_release(&a->to);
+	return rewrite_open(&a->to, a->args, "add", err);
+}
+
+static int refuse_known(struct adding *a, struct err *err)
+{
+	if (!config_server(&a->to.file.config, a->name))
+		return 0;
+	return err_set(err, ERR_CONFIG,
+		       "%s has a server %s; --name gives this one another "
+		       "name, `matins remove %s` takes that one out",
+		       a->to.path, a->name, a->name);
+}
+
+/* Drop rows of a trace that the tree covers, which is granted whole; it stays
+   as it is. */
+static void grant_tree(struct adding *a)
+{
+	struct toml_value *sandbox =
+		tree_table(&a->s.table, "sandbox", &a->f.arena);
+	struct strlist reads = {NULL, 0};
+
+	list_add(&reads, &a->f.arena, a->tree);
+	for (size_t i = 0; i < sandbox->table.n; i++) {
+		struct toml_member *m = &sandbox->table.member[i];
+		struct strlist kept = {NULL, 0};
+
+		for (size_t k = 0;
+		     m->value.type == TOML_ARRAY && k < m->value.array.n; k++) {
+			const char *value = m->value.array.item[k].string.p;
+
+			if (!place_covers(a->tree,
+					  path_resolve(value, a->to.dir,
+						       &a->f.arena)))
+				list_add(strcmp(m->key, "read") == 0 ? &reads
+								     : &kept,
+					 &a->f.arena, value);
+		}
+		if (m->value.type == TOML_ARRAY && kept.n)
+			add_list(a, sandbox, m->key, &kept);
+		else if (m->value.type == TOML_ARRAY)
+			*m = sandbox->table.member[--sandbox->table.n], i--;
+	}
+	add_list(a, sandbox, "read", &reads);
+}
+
+/* Start it once where it will lie; what it needs becomes rows. */
+static int trace(struct adding *a, struct err *err)
+{
+	struct err why = ERR_INIT;
+	int r;
+
+	log_note("add: %s starts once, and lists its tools", a->name);
+	r = foreign_trace(&a->f, &a->s,
+			  a->to.file.path ? &a->to.file.config : NULL,
+			  a->to.dir, &why);
+	if (r > 0)
+		return err_set(err, ERR_PEER,
+			       "ended by a signal; nothing was installed");
+	a->has_failed = r < 0;
+	if (r < 0)
+		log_warning("add: %s is installed, and did not start, so its "
+			    "needs are not all known: %s; `matins servers test "
+			    "%s` tries it again",
+			    a->name, why.msg, a->name);
+	grant_tree(a);
+	return 0;
+}
+
+static int put_table(struct adding *a, struct err *err)
+{
+	AUTO(buf_release) struct buf table = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+
+	for (size_t i = 0; i < a->s.notes.n; i++)
+		log_note("add: %s", a->s.notes.item[i]);
+	for (size_t i = 0; i < a->s.lost.n; i++)
+		log_warning("add: not granted: %s", a->s.lost.item[i]);
+	server_print(&a->s, a->name, &table);
+	if (!args_has(a->args, "print") && open_config_locked(a, err) < 0)
+		return -1;
+	rewrite_appended(&a->to, buf_str(&table), &text);
+	if (args_has(a->args, "print"))
+		return rewrite_check(a->to.path, buf_str(&text), err) < 0
+			       ? -1
+			       : put(buf_str(&table), PUT_JSON, err);
+	return refuse_known(a, err) < 0
+		       ? -1
+		       : rewrite_write(&a->to, buf_str(&text), err);
+}
+
+/* ---- the order of it all ---- */
+
+static int install(struct adding *a, struct err *err)
+{
+	const bool has_tree = a->kind != INSTALL_URL;
+	const bool is_print = args_has(a->args, "print");
+
+	a->about.kind = install_kind_name(a->kind);
+	a->about.source = a->source;
+	a->about.version = "";
+	if (has_tree && draft_open(a->name, &a->draft, err) < 0)
+		return -1;
+	if (makers[a->kind](a, err) < 0)
+		return -1;
+	a->s.from = arena_printf(
+		&a->f.arena, "matins add %s %s%s%s", a->about.kind, a->source,
+		*a->about.version ? ", version " : "", a->about.version);
+	if (has_tree &&
+	    (draft_finish(&a->draft, &a->about, err) < 0 ||
+	     draft_place(&a->draft,
+			 is_print ? NULL
+				  : path_resolve(a->to.path, NULL, &a->f.arena),
+			 false, err) < 0 ||
+	     trace(a, err) < 0))
+		return -1;
+	if (put_table(a, err) < 0)
+		return -1;
+	return has_tree ? draft_keep(&a->draft, err) : 0;
+}
+
+static int read_words(struct adding *a, struct err *err)
+{
+	const char *name = args_get(a->args, "name");
+
+	if (install_kind_find(a->args->positional[0], &a->kind, err) < 0)
+		return -1;
+	a->source = a->args->positional[1];
+	a->name = name ? name : install_name(a->kind, a->source, &a->f.arena);
+	if (*a->name == '-' || *a->name == '.' || !*a->name ||
+	    strpbrk(a->name, "/,"))
+		return args_bad("name", a->name, "a name of a server", err);
+	a->s.name = a->name;
+	a->tree = depot_tree(a->name, &a->f.arena);
+	if (rewrite_open(&a->to, a->args, "add", err) < 0)
+		return -1;
+	return args_has(a->args, "print") ? 0 : refuse_known(a, err);
+}
+
+int cmd_add(const struct args *args, struct err *err)
+{
+	struct adding a = {
+		.args = args,
+		.lock = -1,
+		.draft = DRAFT_INIT,
+		.s = {.is_usable = true, .table = {.type = TOML_TABLE}},
+	};
+	int r;
+
+	foreign_init(&a.f);
+	r = read_words(&a, err);
+	if (r == 0)
+		r = install(&a, err);
+	if (r == 0 && a.has_failed)
+		r = STATUS_NOT_STARTED;
+	draft_release(&a.draft);
+	rewrite_release(&a.to);
+	fd_closep(&a.lock);
+	foreign_release(&a.f);
+	return r;
+}
+
+/* ---- remove ---- */
+
+/* The installed server that a table starts; without one, that of the name. */
+static const char *installed_of(const struct server *s, const char *name,
+				struct arena *arena)
+{
+	struct strlist argv = {NULL, 0};
+	struct gate_request request = {.program = s ? s->command : NULL};
+
+	if (!s)
+		return name;
+	list_add(&argv, arena, s->command);
+	for (size_t i = 0; i < s->args.n; i++)
+		list_add(&argv, arena, s->args.item[i]);
+	list_add(&argv, arena, NULL);
+	request.argv = argv.item;
+	return depot_server_of(&request, arena);
+}
+
+static int remove_server(struct rewrite *to, const char *name, struct err *err)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	const struct server *s = config_server(&to->file.config, name);
+	const char *installed = installed_of(s, name, &to->arena);
+	int r = 1;
+
+	if (s && (edit_drop_server(buf_str(&to->old), name, &text, err) < 0 ||
+		  rewrite_write(to, buf_str(&text), err) < 0))
+		return -1;
+	if (installed && depot_read(installed, &to->arena,
+				    &(struct installed_server){0}, err) <= 0)
+		r = depot_remove(installed, err);
+	if (r < 0)
+		return -1;
+	if (r == 0)
+		log_note("remove: removed the files of %s", installed);
+	if (r > 0 && !s)
+		return err_set(err, ERR_UNKNOWN_SERVER,
+			       "%s has no server %s, and none is installed",
+			       to->path, name);
+	return 0;
+}
+
+int cmd_remove(const struct args *args, struct err *err)
+{
+	struct rewrite to;
+	int r = rewrite_open(&to, args, "remove", err);
+
+	if (r == 0)
+		r = remove_server(&to, args->positional[0], err);
+	rewrite_release(&to);
+	return r;
+}

@@ -1,0 +1,248 @@
+#!/usr/bin/env bash
+# `add` installs servers into folders of their own and writes their tables;
+# `remove` takes both away. A tree that changed is refused.
+
+# shellcheck source=tests/blackbox/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+
+# shellcheck disable=SC2154
+base=$HOME/.local/share/matins
+servers=$base/servers
+
+mkdir -p made/data
+printf '%s\n' 'def text(name):' '    return open(name).read()' >made/helper.py
+echo first >made/data/text.txt
+tool_server made/server.py <<-'END'
+	import os, helper
+	text = helper.text(os.path.dirname(__file__) + "/data/text.txt")
+END
+
+# leftovers: what is in the folders of drafts and servers
+leftovers() {
+	find "$base" -mindepth 2 -maxdepth 2 -printf '%f\n' 2>/dev/null | sort
+}
+
+# ---- a folder ----
+
+run_matins add custom made -- "$PYTHON" server.py --verbose
+exit_is "a folder is installed" 0
+out_like "the table that is written is shown" '^\+\[servers.made\]$'
+file_has "its program starts from the copy" matins.toml \
+	"args = [\"$servers/made/tree/server.py\", \"--verbose\"]"
+file_has "the copy is granted, for reading" matins.toml \
+	"sandbox.read = [\"$servers/made/tree\"]"
+file_unlike "and nothing of it for writing" matins.toml '^sandbox.write'
+is "nothing else is left" "$(leftovers)" made
+mv made gone
+run_matins call t --server made
+exit_is "it runs without the folder that it came from" 0
+out_is "files that no start needed are there" first
+run_matins check
+exit_is "what is written passes check" 0
+cp matins.toml first.toml
+mv gone made
+
+run_matins add custom made -- "$PYTHON" server.py
+exit_is "a name that the configuration has" 1
+err_like "the ways out are said" '--name'
+file_is "nothing is written" matins.toml first.toml
+run_matins add custom made --name made-two -- "$PYTHON" ./server.py
+exit_is "another name" 0
+run_matins call t --server made-two
+out_is "both are there" first
+run_matins servers --json
+json_is "they are listed with their kind" servers[0].name made \
+	servers[0].kind custom servers[0].state ok servers[1].name made-two
+: >other.toml
+run_matins add custom made -c other.toml -- "$PYTHON" server.py
+exit_is "a name that another configuration has installed" 1
+err_like "it says where" 'is installed in'
+is "no draft is left" "$(ls -A "$base/installing")" ""
+
+# ---- a tree that changed is refused ----
+
+tamper() { # NAME COMMAND...: changed and refused, changed back and not
+	local name=$1
+
+	shift
+	cp -a "$servers/made/tree" kept
+	(cd "$servers/made/tree" && "$@")
+	run_matins call t --server made
+	isnt "$name: refused" "$status" 0
+	err_like "$name: it is said" 'not as it was installed'
+	rm -rf "$servers/made/tree"
+	mv kept "$servers/made/tree"
+	run_matins call t --server made
+	exit_is "$name: the same files again are the same tree" 0
+}
+tamper "a byte" sed -i s/read/READ/ helper.py
+tamper "a file more" touch data/new
+tamper "a file less" rm data/text.txt
+tamper "a link in place of a file" \
+	sh -c 'cp helper.py h && ln -sf h helper.py'
+tamper "a file that may be executed" chmod +x helper.py
+tamper "a FIFO" mkfifo data/fifo
+echo changed >"$servers/made/tree/data/text.txt"
+run_matins servers --json
+json_is "the list says so" servers[0].state '~^error: .*not as it was installed'
+cat >>matins.toml <<-END
+	[[routines.r.steps]]
+	name = "s"
+	type = "mcp-client"
+	server = "made"
+	tool = "t"
+END
+run_matins run r --json
+exit_is "a step is denied" 2
+json_is "by its pin" step_results[0].state denied step_results[0].reason pin
+run_matins call t --server made --integrity off
+out_is "files may be edited in place, when that is said" changed
+sed -i '/^\[servers.made\]/a integrity = "off"' matins.toml
+run_matins run r --json
+exit_is "by the key of the server, too" 0
+rm -r "$servers/made"
+run_matins servers --json
+json_is "without its folder" servers[0].state "not installed"
+cp first.toml matins.toml
+
+# ---- what the program cannot do ----
+
+run_matins remove made-two
+run_matins remove made
+exit_is "a table without its folder is removed" 0
+mkdir writer
+tool_server writer/server.py <<-'END'
+	import os
+	text = str(os.access(os.path.dirname(__file__), os.W_OK))
+END
+run_matins add custom writer -- "$PYTHON" server.py
+run_matins call t --server writer
+out_is "a server cannot write its own files" False
+run_matins call t --server writer --write "$HOME" --integrity off
+out_is "nor where its folder lies in a grant" False
+run_matins exec --write "$base" -- touch "$servers/writer/tree/x"
+isnt "nor can another program" "$status" 0
+
+# ---- a url, --print ----
+
+run_matins add url https://mcp.example.com/mcp
+exit_is "a url" 0
+file_has "its name is of the host" matins.toml '[servers.example]'
+run_matins add url 'not a url'
+isnt "a text that is no URL" "$status" 0
+run_matins add url https://mcp.example.com/mcp --name a/b
+exit_is "a name with a slash" 64
+cp matins.toml first.toml
+run_matins add url https://docs.example.org/mcp --print
+exit_is "--print" 0
+out_is "prints the table alone" '# from matins add url https://docs.example.org/mcp
+[servers.docs]
+url = "https://docs.example.org/mcp"'
+run_matins add custom made --print -- "$PYTHON" server.py
+out_like "--print of a folder, which is installed" "tree/server.py"
+is "it stays" "$(leftovers)" "made
+writer"
+file_is "nothing is written" matins.toml first.toml
+
+# ---- removed ----
+
+run_matins remove made
+exit_is "an installed server that no table names is removed" 0
+run_matins remove example
+exit_is "a url is removed" 0
+file_unlike "with its comment" matins.toml 'example'
+cat >>matins.toml <<-END
+
+	# kept
+	[[routines.r.steps]]
+	name = "s"
+	type = "mcp-client"
+	server = "writer"
+	tool = "t"
+END
+cp matins.toml first.toml
+run_matins remove writer
+exit_is "a server that a step names stays" 1
+file_is "so does its table" matins.toml first.toml
+is "so do its files" "$(leftovers)" writer
+sed -i '/^# kept/,$d' matins.toml
+run_matins remove writer
+exit_is "without the step it goes" 0
+is "with its files" "$(leftovers)" ""
+file_unlike "with its table" matins.toml 'servers'
+run_matins remove writer
+exit_is "it is not there twice" 1
+
+# ---- failures leave nothing ----
+
+run_matins add custom nowhere -- x
+exit_is "a folder that is not there" 1
+run_matins add custom made
+exit_is "no program" 64
+mkfifo made/fifo
+run_matins add custom made -- "$PYTHON" server.py
+exit_is "a folder with something that is no file" 126
+rm made/fifo
+run_matins add flatpak made
+exit_is "an unknown kind" 64
+is "nothing is left" "$(leftovers)" ""
+mv matins.toml first.toml
+echo 'broken' >matins.toml
+run_matins add custom made -- "$PYTHON" server.py
+exit_is "a configuration that is broken" 1
+is "nothing is installed" "$(leftovers)" ""
+mv first.toml matins.toml
+mkdir bad
+echo 'import sys; sys.exit(3)' >bad/server.py
+run_matins add custom bad -- "$PYTHON" server.py
+exit_is "a server that does not start is installed, and it is told" 2
+err_like "with the way to try again" 'servers test bad'
+run_matins remove bad
+
+# ---- two at once, and killed at any time ----
+
+seq 300 | while read -r i; do head -c 20000 /dev/zero >"made/data/$i"; done
+for i in 1 2 3 4; do
+	"$BIN" add custom made --name "m$i" -- "$PYTHON" server.py \
+		>"two.$i" 2>&1 &
+done
+wait
+is "four at once are installed" "$(leftovers)" "m1
+m2
+m3
+m4"
+is "all have their table" "$(grep -c '^\[servers.m' matins.toml)" 4
+for i in 1 2; do
+	"$BIN" add custom made --name same -- "$PYTHON" server.py >"two.$i" 2>&1 &
+done
+wait
+is "of two with one name there is one" \
+	"$(grep -c '^\[servers.same\]' matins.toml)" 1
+run_matins call t --server same
+exit_is "and it is whole" 0
+cp matins.toml first.toml
+ls "$servers" >first.list
+for ms in 005 020 050 100 200 400; do
+	"$BIN" add custom made --name killed -- "$PYTHON" server.py \
+		>/dev/null 2>&1 &
+	pid=$!
+	sleep "0.$ms"
+	kill -KILL $pid 2>/dev/null
+	wait $pid 2>/dev/null
+	run_matins servers --json
+	if grep -q '^\[servers.killed\]' matins.toml; then
+		run_matins call t --server killed
+		exit_is "after $ms ms: it is in the table, and whole" 0
+		run_matins remove killed
+	fi
+	is "after $ms ms: nothing is left" "$(leftovers)" "$(<first.list)"
+	file_is "after $ms ms: the configuration is whole" matins.toml first.toml
+done
+nothing_left "no program is left" "$servers/killed"
+
+as_user run_matins add custom made --name plain -- "$PYTHON" server.py
+exit_is "an ordinary user installs, too" 0
+as_user run_matins call t --server plain
+out_is "and calls" first
+
+done_testing
