@@ -371,6 +371,17 @@ static const struct key keys[] = {
 	KEY("name source", take_nothing, "", ""),
 };
 
+/* Find the row of a key; NULL: there is none. */
+static const struct key *find_key(const char *name)
+{
+	size_t i = 0;
+
+	while (i < ARRAY_LEN(keys) &&
+	       !str_has_word(keys[i].names, str_of(name)))
+		i++;
+	return i < ARRAY_LEN(keys) ? &keys[i] : NULL;
+}
+
 /* Does a value say what is so without it? */
 static bool is_empty(const struct toml_value *v)
 {
@@ -386,14 +397,11 @@ static void take_all(struct taking *t, const struct toml_value *table,
 	     i++) {
 		const struct toml_member *m = &table->table.member[i];
 		const bool is_switch = m->value.type == TOML_BOOLEAN;
-		const struct key *k = keys;
+		const struct key *k = find_key(m->key);
 
-		while (k < keys + ARRAY_LEN(keys) &&
-		       !str_has_word(k->names, str_of(m->key)))
-			k++;
 		if (is_empty(&m->value) || (is_nested && is_switch))
 			continue;
-		if (k < keys + ARRAY_LEN(keys))
+		if (k)
 			k->take(t, k, m->key, &m->value);
 		else if (!is_switch || m->value.boolean)
 			LOSE(t, "the key \"%s\" has no counterpart", m->key);
@@ -602,6 +610,50 @@ static void put_url(struct taking *t)
 
 /* ---- all of it ---- */
 
+struct toml_member *server_member(const struct toml_value *table, bool is_args)
+{
+	struct toml_member *found = NULL;
+
+	for (size_t i = 0; table->type == TOML_TABLE && i < table->table.n;
+	     i++) {
+		struct toml_member *m = &table->table.member[i];
+		const struct key *k = find_key(m->key);
+		const bool is_program = k && k->take == take_program;
+
+		if (is_program && m->value.type == TOML_TABLE)
+			found = server_member(&m->value, is_args);
+		else if (is_args ? k && k->take == take_args : is_program)
+			found = m;
+	}
+	return found;
+}
+
+bool server_starts(const char *name)
+{
+	const struct key *k = find_key(name);
+
+	return k && (k->take == take_program || k->take == take_args);
+}
+
+struct strlist server_words(const struct toml_value *table, struct arena *arena)
+{
+	struct import_server s = {.name = ""};
+	struct taking t = {.arena = arena, .s = &s};
+	struct strlist words = {NULL, 0};
+	const struct toml_member *m = server_member(table, false);
+
+	if (m)
+		take_program(&t, find_key(m->key), m->key, &m->value);
+	m = server_member(table, true);
+	if (m)
+		take_args(&t, NULL, m->key, &m->value);
+	if (t.text[PROGRAM])
+		list_add(&words, arena, t.text[PROGRAM]);
+	for (size_t i = 0; i < t.args.n; i++)
+		list_add(&words, arena, t.args.item[i]);
+	return words;
+}
+
 struct toml_value *server_secret(const struct import_server *s, size_t nth,
 				 const char **ret_key)
 {
@@ -680,6 +732,8 @@ void server_read(const struct import_source *src, const char *name,
 				      .table = {.type = TOML_TABLE}};
 	ret->name = fitting_name(&t, name);
 	take_all(&t, table, false);
+	for (size_t i = 0; i < t.env.n; i++)
+		list_add(&ret->variables, t.arena, t.env.item[i].name);
 	type = t.text[TYPE] ? t.text[TYPE] : "";
 	l = (struct launch){t.text[PROGRAM], t.args};
 	launch_unwrap(&l, t.arena, &ret->notes);

@@ -31,8 +31,9 @@ struct import_server {
 	 * that a person is to set to it, of an argument under "".
 	 */
 	struct toml_value table;
-	struct strlist notes; /* sentences: translated, or to be done */
-	struct strlist lost;  /* sentences: not carried */
+	struct strlist variables; /* names that the client sets, as written */
+	struct strlist notes;	  /* sentences: translated, or to be done */
+	struct strlist lost;	  /* sentences: not carried */
 };
 
 /* File that servers are read from. Strings are borrowed for their life. */
@@ -54,6 +55,20 @@ struct import_source {
  */
 void server_read(const struct import_source *src, const char *name,
 		 const struct toml_value *table, struct import_server *ret);
+
+/*
+ * Find the member of a definition that names the program, or that has the
+ * arguments, whatever the client calls it: the last one counts.
+ *
+ * returns  NULL: there is none
+ */
+struct toml_member *server_member(const struct toml_value *table, bool is_args)
+	MUST_USE;
+/* Does a key of that name have the program or its arguments? */
+bool server_starts(const char *name) MUST_USE;
+/* Program and arguments of a definition as they are written. */
+struct strlist server_words(const struct toml_value *table, struct arena *arena)
+	MUST_USE;
 
 /*
  * Walk the credentials: the nth one, or NULL.

@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "core/base/json.h"
+#include "core/base/limits.h"
 
 enum tree_format tree_format_of(const char *path)
 {
@@ -58,12 +59,15 @@ static size_t skip_string(struct str text, size_t at)
 	return at < text.n ? at + 1 : text.n;
 }
 
-/* Offset behind the comment that begins there; `at`: none does. */
+/* Offset behind the comment or byte order mark that begins there; `at`: none
+   does. */
 static size_t skip_comment(struct str text, size_t at)
 {
 	const struct str rest = str_skip(text, at);
 	const char *end;
 
+	if (!at && str_starts(rest, "\xef\xbb\xbf"))
+		return 3;
 	if (str_starts(rest, "//"))
 		return at + str_find(rest, '\n');
 	if (!str_starts(rest, "/*"))
@@ -81,8 +85,7 @@ void tree_strip_comments(struct str text, struct buf *out)
 {
 	size_t comma = 0; /* offset in `out` behind the last one; 0: none */
 
-	for (size_t at = str_starts(text, "\xef\xbb\xbf") ? 3 : 0; at < text.n;
-	     at++) {
+	for (size_t at = 0; at < text.n; at++) {
 		const size_t behind = skip_comment(text, at);
 
 		if (behind > at) {
@@ -112,7 +115,14 @@ void tree_strip_comments(struct str text, struct buf *out)
 
 /* ---- JSON ---- */
 
-static struct toml_value of_json(const struct json *j, struct arena *arena);
+/* A text that was proved, and the slice of it that a value is. */
+struct place {
+	const char *text;
+	struct str slice;
+};
+
+static struct toml_value of_json(const struct json *j, struct place at,
+				 struct arena *arena);
 
 static struct toml_value of_number(double number)
 {
@@ -123,41 +133,46 @@ static struct toml_value of_number(double number)
 }
 
 /* Elements or members that are not null; the depth is bounded already. */
-static struct toml_value of_children(const struct json *j, enum toml_type type,
-				     struct arena *arena)
+static struct toml_value of_children(const struct json *j, struct place at,
+				     enum toml_type type, struct arena *arena)
 {
 	struct toml_value v = {.type = type};
+	struct scan_iter it = scan_over(at.slice);
 
-	for (const struct json *c = json_first(j); c; c = json_next(c)) {
+	for (const struct json *c = json_first(j); c && scan_next(&it);
+	     c = json_next(c)) {
+		const struct place of = {at.text, it.value};
+
 		if (json_type(c) == SCAN_NULL)
 			continue;
 		if (type == TOML_TABLE)
-			(void)tree_add(&v, json_name(c), of_json(c, arena),
+			(void)tree_add(&v, json_name(c), of_json(c, of, arena),
 				       arena);
 		else
-			tree_append(&v, of_json(c, arena), arena);
+			tree_append(&v, of_json(c, of, arena), arena);
 	}
 	return v;
 }
 
-static struct toml_value of_json(const struct json *j, struct arena *arena)
+static struct toml_value of_json(const struct json *j, struct place at,
+				 struct arena *arena)
 {
-	switch (json_type(j)) {
-	case SCAN_STRING:
-		return (struct toml_value){
-			.type = TOML_STRING,
-			.string = arena_str(arena, str_of(json_string(j)))};
-	case SCAN_NUMBER:
-		return of_number(json_number(j));
-	case SCAN_ARRAY:
-		return of_children(j, TOML_ARRAY, arena);
-	case SCAN_OBJECT:
-		return of_children(j, TOML_TABLE, arena);
-	default:
-		return (struct toml_value){.type = TOML_BOOLEAN,
-					   .boolean =
-						   json_type(j) == SCAN_TRUE};
+	struct toml_value v = {.type = TOML_BOOLEAN,
+			       .boolean = json_type(j) == SCAN_TRUE};
+
+	if (json_type(j) == SCAN_STRING) {
+		v.type = TOML_STRING;
+		v.string = arena_str(arena, str_of(json_string(j)));
+	} else if (json_type(j) == SCAN_NUMBER) {
+		v = of_number(json_number(j));
+	} else if (json_type(j) >= SCAN_ARRAY) {
+		v = of_children(j, at,
+				json_type(j) == SCAN_ARRAY ? TOML_ARRAY
+							   : TOML_TABLE,
+				arena);
 	}
+	v.col = (uint32_t)(at.slice.p - at.text);
+	return v;
 }
 
 static int read_json(struct str text, struct arena *arena,
@@ -165,12 +180,17 @@ static int read_json(struct str text, struct arena *arena,
 {
 	AUTO(buf_wipe) struct buf plain = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(json_freep) struct json *doc = NULL;
+	const struct scan_limits limits = {TREE_DEPTH_MAX, LIMIT_JSON_MEMBERS};
+	struct place at;
 
 	tree_strip_comments(text, &plain);
 	if (json_read_large(buf_str(&plain), TREE_BYTES_MAX, TREE_DEPTH_MAX,
 			    &doc, err) < 0)
 		return -1;
-	*ret = of_json(doc, arena);
+	at.text = plain.p;
+	if (scan_document(buf_str(&plain), &limits, &at.slice, err) < 0)
+		return -1;
+	*ret = of_json(doc, at, arena);
 	return 0;
 }
 
@@ -181,4 +201,23 @@ int tree_read(struct str text, enum tree_format format, struct arena *arena,
 		return toml_parse(arena, text, ret, err);
 	return (format == TREE_YAML ? tree_read_yaml : read_json)(text, arena,
 								  ret, err);
+}
+
+size_t tree_offset(struct str text, uint32_t line, uint32_t col)
+{
+	const struct str all = text;
+
+	if (!line)
+		return col;
+	while (--line) {
+		const size_t n = str_find(text, '\n');
+
+		text = str_skip(text, n < text.n ? n + 1 : n);
+	}
+	while (--col && text.n) {
+		const size_t n = str_utf8_len(text);
+
+		text = str_skip(text, n ? n : 1);
+	}
+	return all.n - text.n;
 }

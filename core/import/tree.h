@@ -4,7 +4,8 @@
  *
  * A table keeps the order of its members, and members of one name side by
  * side: what a client would overwrite can be told. null is no member, and no
- * element. Pure, but for libraries that are loaded on first use.
+ * element. `line` and `col` say where a value begins; of JSON `line` is 0 and
+ * `col` the offset. Pure, but for libraries that are loaded on first use.
  */
 #ifndef CORE_IMPORT_TREE_H
 #define CORE_IMPORT_TREE_H
@@ -35,8 +36,8 @@ int tree_read(struct str text, enum tree_format format, struct arena *arena,
 	      struct toml_value *ret, struct err *err) MUST_USE;
 
 /*
- * Append JSON: comments and commas before a closing bracket become blanks, so
- * that every other byte keeps its line and column.
+ * Append JSON: comments, commas before a closing bracket and a byte order mark
+ * become blanks, so that every other byte keeps its offset.
  */
 void tree_strip_comments(struct str text, struct buf *out);
 
@@ -50,6 +51,9 @@ struct toml_value *tree_table(struct toml_value *table, const char *key,
 /* Add an element behind those that are there. */
 void tree_append(struct toml_value *array, struct toml_value value,
 		 struct arena *arena);
+
+/* Offset in the text of a place in it; its end where there is none. */
+size_t tree_offset(struct str text, uint32_t line, uint32_t col) MUST_USE;
 
 /* Of a YAML text, for tree_read(). */
 int tree_read_yaml(struct str text, struct arena *arena, struct toml_value *ret,

@@ -149,6 +149,7 @@ static int of_alias(struct reader *r, struct toml_value *ret)
 static int of_event(struct reader *r, unsigned depth, struct toml_value *ret)
 {
 	const bool is_table = r->event.type == YAML_MAPPING_START_EVENT;
+	const yaml_mark_t at = r->event.start_mark;
 	const yaml_char_t *anchor = NULL;
 	const char *name;
 	int result = 0;
@@ -170,6 +171,8 @@ static int of_event(struct reader *r, unsigned depth, struct toml_value *ret)
 		name = arena_strdup(r->arena, (const char *)anchor);
 		*ret = of_scalar(r);
 	}
+	ret->line = (uint32_t)at.line + 1;
+	ret->col = (uint32_t)at.column + 1;
 	if (name && result == 0)
 		*tree_table(&r->anchors, name, r->arena) = *ret;
 	return result;

@@ -8,6 +8,7 @@
 #include "core/base/limits.h"
 #include "core/import/clients.h"
 #include "core/import/set.h"
+#include "core/import/wrap.h"
 #include "core/secret/literal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -71,6 +72,23 @@ static void check(struct arena *arena, const struct import_named *item)
 	}
 }
 
+/* Every server starts by another program; the edit proves itself. */
+static void wrap_all(struct import_source *src, enum tree_format format,
+		     struct str text, const struct toml_value *root)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	const struct strlist before = STRLIST("m", "exec", "--");
+	struct wrap w = {src, format, text, *root, NULL, 0};
+	struct err err = ERR_INIT;
+
+	wrap_open(&w);
+	for (size_t i = 0; i < w.n && i < 200; i++)
+		if (w.server[i].words.n)
+			w.server[i].before = before;
+	if (wrap_text(&w, &out, &err) < 0 && err.kind != ERR_CONFIG)
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
@@ -87,15 +105,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	enum tree_format format;
 	struct err err = ERR_INIT;
 	struct toml_value root;
+	struct str text;
 
 	if (!size)
 		return 0;
 	format = data[0] == 'y'	  ? TREE_YAML
 		 : data[0] == 't' ? TREE_TOML
 				  : TREE_JSON;
-	if (tree_read((struct str){(const char *)data + 1, size - 1}, format,
-		      &arena, &root, &err) < 0)
+	text = (struct str){(const char *)data + 1, size - 1};
+	if (tree_read(text, format, &arena, &root, &err) < 0)
 		return 0;
+	wrap_all(&r.src, format, text, &root);
 	(void)client_servers(&r.src, &root, format, add, &r);
 	if (r.set.n > 200)
 		return 0;

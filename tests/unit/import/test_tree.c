@@ -17,7 +17,7 @@ static const struct row {
 	{"/**//**/1", "        1"},
 	{"/* open", "       "},
 	{"\"open \\", "\"open \\"},
-	{"\xef\xbb\xbf{}", "{}"},
+	{"\xef\xbb\xbf{}", "   {}"},
 	{"[,]", "[ ]"},
 	{"", ""},
 };
