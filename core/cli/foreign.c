@@ -161,8 +161,9 @@ static int read_env(struct tracing *t, struct strlist *lines, struct err *err)
 	return 0;
 }
 
-int foreign_trace(struct foreign *f, struct import_server *s,
-		  const struct config *config, const char *dir, struct err *err)
+/* config, dir  NULL: nothing is started */
+static int start(struct foreign *f, struct import_server *s,
+		 const struct config *config, const char *dir, struct err *err)
 {
 	struct tracing t = {f, s, dir, scrub_new()};
 	const struct toml_value *args = toml_get(&s->table, "args");
@@ -174,13 +175,14 @@ int foreign_trace(struct foreign *f, struct import_server *s,
 		.dir = dir,
 		.config = config,
 		.scrub = t.scrub,
+		.only_finds = !dir,
 		.need = add_need,
 		.arg = &t,
 		.request = {.program = path_program(command, dir, &f->arena),
 			    .cwd = path_resolve(cwd ? cwd->string.p : ".", dir,
 						&f->arena)},
 	};
-	int r = read_env(&t, &env, err);
+	int r = dir ? read_env(&t, &env, err) : 0;
 
 	list_add(&words, &f->arena, trace.request.program);
 	for (size_t i = 0; args && i < args->array.n; i++)
@@ -193,4 +195,15 @@ int foreign_trace(struct foreign *f, struct import_server *s,
 		r = server_trace(&trace, &f->arena, err);
 	scrub_free(t.scrub);
 	return r;
+}
+
+int foreign_trace(struct foreign *f, struct import_server *s,
+		  const struct config *config, const char *dir, struct err *err)
+{
+	return start(f, s, config, dir, err);
+}
+
+int foreign_find(struct foreign *f, struct import_server *s, struct err *err)
+{
+	return start(f, s, NULL, NULL, err);
 }

@@ -43,5 +43,8 @@ int foreign_read(struct foreign *f, const char *path, struct buf *text,
 int foreign_trace(struct foreign *f, struct import_server *s,
 		  const struct config *config, const char *dir, struct err *err)
 	MUST_USE;
+/* Find its program, or the package that it names, and start nothing. */
+int foreign_find(struct foreign *f, struct import_server *s, struct err *err)
+	MUST_USE;
 
 #endif

@@ -19,6 +19,7 @@ struct server_trace {
 	const struct config *config; /* with its [sandbox]; NULL: none */
 	struct gate_request request; /* program, argv, env and cwd */
 	struct scrub *scrub;	     /* values of credentials */
+	bool only_finds; /* the program, or its package; nothing starts */
 	/*
 	 * A row of `sandbox` that it needs beside the default.
 	 *
@@ -32,7 +33,8 @@ struct server_trace {
 
 /*
  * returns  0; 1: a signal ended it
- * errors   ERR_PEER  it did not answer; needs that were found have been told
+ * errors   ERR_NOT_FOUND  no such program or package here
+ *	    ERR_PEER  it did not answer; needs that were found have been told
  *	    ERR_PROTECTION  nothing can be traced here
  *	    those of the gate
  */

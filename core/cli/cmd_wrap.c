@@ -1,0 +1,364 @@
+/*
+ * `matins wrap` edits the file of another client, so that each server that it
+ * starts runs under `matins exec`; --undo puts the file back.
+ *
+ * A file that is replaced is kept in the folder `wrap` of the state directory,
+ * where no confined program can write: under the digest of its path and the
+ * digest of the bytes that took its place. So a file is put back exactly while
+ * it has these bytes.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "core/base/log.h"
+#include "core/base/mem.h"
+#include "core/base/outfile.h"
+#include "core/base/sha256.h"
+#include "core/base/state_dir.h"
+#include "core/cli/command.h"
+#include "core/cli/foreign.h"
+#include "core/cli/put.h"
+#include "core/config/edit.h"
+#include "core/config/paths.h"
+#include "core/import/launch.h"
+#include "core/import/words.h"
+#include "core/import/wrap.h"
+#include "core/secret/literal.h"
+#include "core/secret/scrub.h"
+
+const struct option options_wrap[] = {
+	{"write", 0, NULL,
+	 "write the file; without it the lines that would change are printed"},
+	{"trace", 0, NULL, "start each server once, and grant what it needs"},
+	{"undo", 0, NULL,
+	 "put the file back as it was, unless it was edited since"},
+	{0},
+};
+
+struct wrapping {
+	const struct args *args;
+	struct foreign f;
+	const char *path; /* real */
+	struct buf old;	  /* its text */
+	struct wrap w;
+	struct scrub *scrub; /* credentials, hidden in the difference */
+	bool has_failed;     /* a server is left as it is; said */
+};
+
+/* ---- what was there before ---- */
+
+/*
+ * Path of the text that stood in the place of another one.
+ * errors  ERR_SYS  there is no folder for it
+ */
+static int kept_path(struct wrapping *w, struct str now, const char **ret,
+		     struct err *err)
+{
+	struct arena *arena = &w->f.arena;
+	const char *state = state_dir_find(arena);
+	char of_path[SHA256_HEX_BYTES], of_text[SHA256_HEX_BYTES];
+
+	if (!state)
+		return err_set(err, ERR_SYS,
+			       "no folder to keep the file in: set HOME");
+	if (state_dir_is_ours(state, err) < 0)
+		return -1;
+	sha256_hex(str_of(w->path), of_path);
+	sha256_hex(now, of_text);
+	*ret = arena_printf(arena, "%s/wrap/%.16s-%s", state, of_path, of_text);
+	return 0;
+}
+
+static int keep(struct wrapping *w, struct str now, struct err *err)
+{
+	const char *path, *folder;
+
+	if (kept_path(w, now, &path, err) < 0)
+		return -1;
+	folder = arena_strndup(&w->f.arena, path,
+			       (size_t)(strrchr(path, '/') - path));
+	if (fd_mkdirs(folder, 0700) < 0)
+		return err_sys(err, errno, "%s", folder);
+	return fd_replace_file(path, buf_str(&w->old), 0600, true, err);
+}
+
+/* Find the newest text that is kept of this path; NULL: there is none. */
+static const char *newest_kept(struct wrapping *w, const char *path)
+{
+	const char *name = strrchr(path, '/') + 1, *found = NULL;
+	const char *folder =
+		arena_strndup(&w->f.arena, path, (size_t)(name - path));
+	struct timespec newest = {0, 0};
+	const struct dirent *entry;
+	DIR *dir = opendir(folder);
+
+	while (dir && (entry = readdir(dir))) {
+		const char *one = arena_printf(&w->f.arena, "%s%s", folder,
+					       entry->d_name);
+		struct stat st;
+
+		if (strncmp(entry->d_name, name, 17) != 0 ||
+		    stat(one, &st) < 0 || st.st_mtim.tv_sec < newest.tv_sec)
+			continue;
+		newest = st.st_mtim;
+		found = one;
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+static int put_file(struct wrapping *w, struct str text, struct err *err)
+{
+	AUTO(outfile_release) struct outfile f = OUTFILE_INIT;
+
+	return outfile_open(&f, w->path, OUTFILE_DURABLE, err) < 0
+		       ? -1
+		       : outfile_write_str(&f, text, err);
+}
+
+static int undo(struct wrapping *w, struct err *err)
+{
+	AUTO(buf_wipe) struct buf before = BUF_INIT(TREE_BYTES_MAX);
+	const char *path, *other;
+
+	if (fd_read_regular(w->path, &w->old, err) < 0 ||
+	    kept_path(w, buf_str(&w->old), &path, err) < 0)
+		return -1;
+	if (access(path, F_OK) < 0) {
+		other = newest_kept(w, path);
+		return other ? err_set(err, ERR_CONFIG,
+				       "%s was edited after matins wrote it, "
+				       "so "
+				       "it stays; the text before is %s: take "
+				       "over what you need, or copy it over "
+				       "the file",
+				       w->path, other)
+			     : err_set(err, ERR_CONFIG,
+				       "%s was not written by matins wrap, or "
+				       "with another state directory",
+				       w->path);
+	}
+	if (fd_read_regular(path, &before, err) < 0 ||
+	    put_file(w, buf_str(&before), err) < 0)
+		return -1;
+	(void)unlink(path);
+	log_note("wrap: %s is as it was", w->path);
+	return 0;
+}
+
+/* ---- servers ---- */
+
+static bool is_wrapped(const struct strlist *words)
+{
+	const struct str program = str_of(words->n ? words->item[0] : "");
+
+	return (str_is(program, "matins") || str_ends(program, "/matins")) &&
+	       words->n > 1 &&
+	       str_has_word("exec serve", str_of(words->item[1]));
+}
+
+/* A path of a row, from the folder of the file, as an option has it. */
+static const char *option_value(struct wrapping *w, const char *value)
+{
+	return *value == '.' ? path_resolve(value, w->f.src.folder, &w->f.arena)
+			     : value;
+}
+
+/* Words of `matins exec` with the policy of the server. */
+static void add_options(struct wrapping *w, const struct import_server *s,
+			struct strlist *words)
+{
+	struct arena *arena = &w->f.arena;
+	const struct toml_value *sandbox = toml_get(&s->table, "sandbox");
+	char self[4096];
+	const ssize_t n = readlink("/proc/self/exe", self, sizeof(self));
+
+	list_add(words, arena,
+		 n > 0 ? arena_strndup(arena, self, (size_t)n) : "matins");
+	list_add(words, arena, "exec");
+	for (size_t i = 0; i < s->variables.n; i++)
+		if (!strchr(s->variables.item[i], '=')) {
+			list_add(words, arena, "--env");
+			list_add(words, arena, s->variables.item[i]);
+		}
+	for (size_t i = 0; sandbox && i < sandbox->table.n; i++) {
+		const struct toml_member *m = &sandbox->table.member[i];
+		const struct strlist all = words_list(&m->value, arena);
+		char *option = arena_printf(arena, "--%s", m->key);
+
+		for (char *p = option; *p; p++)
+			if (*p == '_')
+				*p = '-';
+		for (size_t k = 0; k < all.n; k++) {
+			list_add(words, arena, option);
+			list_add(words, arena, option_value(w, all.item[k]));
+		}
+	}
+	list_add(words, arena, "--");
+}
+
+static void hide(struct wrapping *w, const struct import_server *s)
+{
+	const struct toml_value *secret;
+	const char *key;
+
+	for (size_t i = 0; (secret = server_secret(s, i, &key)); i++)
+		(void)scrub_add(w->scrub, toml_get(secret, "secret")->string);
+}
+
+/* Why a server stays as it is; NULL: it does not. */
+static const char *why_left(const struct wrap_server *s,
+			    const struct import_server *as)
+{
+	const struct launch l = {s->words.item[0], s->words};
+
+	if (is_wrapped(&s->words))
+		return "starts by matins already";
+	if (launch_is_container(&l))
+		return "is a container, which runs outside of any sandbox";
+	if (toml_get(&as->table, "url"))
+		return "only speaks to a URL, and keeps its login in HOME; "
+		       "`matins import` speaks to the URL itself";
+	return NULL;
+}
+
+/*
+ * Find the words of a server.
+ * returns  1: a signal ended the trace
+ */
+static int wrap_one(struct wrapping *w, struct wrap_server *s)
+{
+	const bool traces = args_has(w->args, "trace");
+	struct import_server as;
+	struct err why = ERR_INIT;
+	const char *left;
+	int r;
+
+	server_read(&w->f.src, s->name, s->table, &as);
+	hide(w, &as);
+	if (!s->words.n)
+		return 0;
+	left = why_left(s, &as);
+	if (left) {
+		log_note("wrap: %s %s: it stays as it is", as.name, left);
+		return 0;
+	}
+	if (!toml_get(&as.table, "command"))
+		r = err_set(&why, ERR_CONFIG, "%s",
+			    list_join(&as.lost, "; ", &w->f.arena));
+	else if (traces)
+		r = foreign_trace(&w->f, &as, NULL, w->f.src.folder, &why);
+	else
+		r = foreign_find(&w->f, &as, &why);
+	if (r > 0)
+		return 1;
+	for (size_t i = 0; r == 0 && traces && i < as.lost.n; i++)
+		log_warning("wrap: %s: %s", as.name, as.lost.item[i]);
+	if (r == 0)
+		add_options(w, &as, &s->before);
+	else
+		log_warning("wrap: %s cannot start confined, so it stays as it "
+			    "is: %s",
+			    as.name, why.msg);
+	w->has_failed |= r < 0;
+	return 0;
+}
+
+/* ---- the file ---- */
+
+static int show(struct wrapping *w, struct str now, struct err *err)
+{
+	AUTO(buf_release) struct buf diff = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf clean = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf shown = BUF_INIT(BUF_UNBOUNDED);
+
+	buf_addf(&diff, "--- %s\n+++ %s\n", w->path, w->path);
+	edit_diff(buf_str(&w->old), now, &diff);
+	scrub_apply(w->scrub, buf_str(&diff), &clean);
+	literal_mask(buf_str(&clean), &shown);
+	return put(buf_str(&shown), PUT_TEXT, err);
+}
+
+static int write_file(struct wrapping *w, struct str now, struct err *err)
+{
+	AUTO(buf_wipe) struct buf again = BUF_INIT(TREE_BYTES_MAX);
+
+	if (fd_read_regular(w->path, &again, err) < 0)
+		return -1;
+	if (!str_eq(buf_str(&again), buf_str(&w->old)))
+		return err_set(err, ERR_CONFIG,
+			       "%s changed during the wrap; wrap again",
+			       w->path);
+	if (keep(w, now, err) < 0 || put_file(w, now, err) < 0)
+		return -1;
+	log_note("wrap: wrote %s; matins wrap %s --undo puts it back", w->path,
+		 w->args->positional[0]);
+	return 0;
+}
+
+static int wrap(struct wrapping *w, struct err *err)
+{
+	AUTO(buf_wipe) struct buf now = BUF_INIT(BUF_UNBOUNDED);
+	const char *given = w->args->positional[0];
+	size_t n = 0;
+
+	if (foreign_read(&w->f, given, &w->old, &w->w.root, err) < 0)
+		return -1;
+	w->w.src = &w->f.src;
+	w->w.format = tree_format_of(given);
+	w->w.text = buf_str(&w->old);
+	wrap_open(&w->w);
+	if (!w->w.n)
+		return err_set(err, ERR_CONFIG, "%s has no MCP servers", given);
+	for (size_t i = 0; i < w->w.n; i++) {
+		if (wrap_one(w, &w->w.server[i]) > 0)
+			return err_set(err, ERR_PEER,
+				       "ended by a signal; nothing was "
+				       "written");
+		n += w->w.server[i].before.n > 0;
+	}
+	if (!n) {
+		log_note("wrap: %s stays as it is", given);
+		return w->has_failed;
+	}
+	if (wrap_text(&w->w, &now, err) < 0 || show(w, buf_str(&now), err) < 0)
+		return -1;
+	if (args_has(w->args, "write"))
+		return write_file(w, buf_str(&now), err) < 0 ? -1
+							     : w->has_failed;
+	log_note("wrap: nothing is written without --write%s",
+		 args_has(w->args, "trace")
+			 ? ""
+			 : "; with --trace each server is started once, and "
+			   "granted what it needs");
+	return w->has_failed;
+}
+
+int cmd_wrap(const struct args *args, struct err *err)
+{
+	AUTO(mem_freep) char *real = realpath(args->positional[0], NULL);
+	struct wrapping w = {
+		.args = args,
+		.path = real,
+		.old = BUF_INIT(TREE_BYTES_MAX),
+	};
+	int r;
+
+	if (args_has(args, "undo") && args_has(args, "trace"))
+		return err_set(err, ERR_USAGE,
+			       "wrap: --undo starts nothing, so it takes no "
+			       "--trace");
+	if (!real)
+		return err_sys(err, errno, "%s", args->positional[0]);
+	foreign_init(&w.f);
+	w.scrub = scrub_new();
+	r = args_has(args, "undo") ? undo(&w, err) : wrap(&w, err);
+	scrub_free(w.scrub);
+	buf_wipe(&w.old);
+	foreign_release(&w.f);
+	return r;
+}

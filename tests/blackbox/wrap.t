@@ -1,0 +1,323 @@
+#!/usr/bin/env bash
+# `wrap`: files of other clients, edited so that their servers start confined,
+# each other byte kept, and put back byte for byte. The servers are started as
+# those clients do.
+
+# shellcheck source=tests/blackbox/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+
+here=$(readlink -f "$BIN")
+export USER=josephine REGION=eu-1 TENANT=t-1
+
+# ---- the files of all clients ----
+
+cp -r "$TOP/tests/blackbox/import" given
+for file in given/*.{json,toml,yaml}; do
+	name=${file##*/}
+	cp "$file" old
+	run_matins wrap "$file"
+	ok "$name: without --write it stays" cmp "$file" old
+	unlike "$name: no credential is printed" "$(cat "$out" "$err")" \
+		'tk_abcd|hunter2|ghp_0123|wk_abcd|bx_abcd|gs_abcd|sk-abcd|abcdefgh12345678'
+	run_matins wrap "$file" --write
+	cmp -s "$file" old && continue
+	is "$name: what was dropped started a server" \
+		"$(diff old "$file" | grep '^<' | grep -vE 'command|cmd|args')" ""
+	cp "$file" new
+	run_matins wrap "$file" --write
+	ok "$name: a second time changes nothing" cmp "$file" new
+	run_matins wrap "$file" --undo
+	exit_is "$name: --undo: status" 0
+	ok "$name: --undo is exact" cmp "$file" old
+done
+
+# ---- forms ----
+
+# form TITLE FILE OLD NEW: OLD becomes NEW; M stands for matins
+form() {
+	local m=\"$here\"
+
+	printf '%s' "$3" >"$2"
+	printf '%s' "${4//M/$m}" >expected
+	run_matins wrap "$2" --write
+	exit_is "$1: status" 0
+	ok "$1" cmp "$2" expected
+	printf '%s' "$3" >expected
+	run_matins wrap "$2" --undo
+	ok "$1: undone" cmp "$2" expected
+}
+E='"exec", "--",'
+form "comments and commas stay" c.json \
+	'{"servers": {"a": /* x */ {"command": "true", /* y */ "args": ["a",], },}} // z' \
+	"{\"servers\": {\"a\": /* x */ {\"command\": M, /* y */ \"args\": [$E \"true\", \"a\",], },}} // z"
+form "no arguments, on one line" one.json \
+	'{"mcpServers":{"a":{"command":"true"}}}' \
+	"{\"mcpServers\":{\"a\":{\"command\":M, \"args\": [$E \"true\"]}}}"
+form "no arguments, on lines" lines.json \
+	$'{"mcpServers": {"a": {\r\n\t"command": "true",\r\n\t"env": {"A": "b"}}}}' \
+	$'{"mcpServers": {"a": {\r\n\t"command": M,\n\t"args": ["exec", "--env", "A", "--", "true"],\r\n\t"env": {"A": "b"}}}}'
+form "empty arguments, and a byte order mark" empty.json \
+	$'\xef\xbb\xbf{"mcpServers": {"a": {"args": [], "command": "true"}}}' \
+	$'\xef\xbb\xbf'"{\"mcpServers\": {\"a\": {\"args\": [$E \"true\"], \"command\": M}}}"
+form "a program with its arguments in one list" list.json \
+	'{"mcpServers": {"a": {"command": ["true", "x"]}}}' \
+	"{\"mcpServers\": {\"a\": {\"command\": [M, $E \"true\", \"x\"]}}}"
+form "a program in a table of its own" zed.json \
+	'{"context_servers": {"a": {"command": {"path": "/usr/bin/true", "args": ["x"], "env": {}}}}}' \
+	"{\"context_servers\": {\"a\": {\"command\": {\"path\": M, \"args\": [$E \"/usr/bin/true\", \"x\"], \"env\": {}}}}}"
+form "words of a client that splits them" words.json \
+	'{"mcpServers": {"a": {"command": "true \"x y\"", "args": ["z"]}}}' \
+	"{\"mcpServers\": {\"a\": {\"command\": M, \"args\": [$E \"true\", \"x y\", \"z\"]}}}"
+form "a relative path is read where the file lies" rel.json \
+	'{"mcpServers": {"a": {"command": "true", "args": ["./x"]}}}' \
+	"{\"mcpServers\": {\"a\": {\"command\": M, \"args\": [\"exec\", \"--read\", \"$T\", \"--\", \"true\", \"./x\"]}}}"
+form "TOML" config.toml \
+	$'# é\n[mcp_servers.a] # x\ncommand = \'true\' # y\nenv = { A = "b" }\n[mcp_servers]\nb = { command = "true", args = ["c"] }\n' \
+	$'# é\n[mcp_servers.a] # x\ncommand = M\nargs = ["exec", "--env", "A", "--", "true"] # y\nenv = { A = "b" }\n[mcp_servers]\nb = { command = M, args = ["exec", "--", "true", "c"] }\n'
+form "YAML" config.yaml \
+	$'extensions:\n  é: # x\n    cmd: true # y\n    args:\n      - a\n  b: {cmd: sh, args: [a]}\n  c:\n    type: stdio\n    cmd: "sh"\n' \
+	$'extensions:\n  é: # x\n    cmd: M # y\n    args:\n      - "exec"\n      - "--"\n      - "true"\n      - a\n  b: {cmd: M, args: ["exec", "--", "sh", a]}\n  c:\n    type: stdio\n    cmd: M\n    args: ["exec", "--", "sh"]\n'
+
+# ---- servers that stay ----
+
+cat >stay.json <<-'END'
+	{"mcpServers": {
+		"far": {"url": "https://far.example.com/mcp"},
+		"bridge": {"command": "npx", "args": ["mcp-remote", "https://far.example.com/mcp"]},
+		"box": {"command": "docker", "args": ["run", "box"]},
+		"gone": {"command": "npx", "args": ["-y", "no-such-package-of-a-test"]},
+		"here": {"command": "true"}
+	}}
+END
+cp stay.json old
+run_matins wrap stay.json --write
+exit_is "a server that cannot start confined: status" 1
+err_like "it is named" 'gone cannot start confined, .*no-such-package-of-a-test is not installed'
+err_like "so is a container" 'box is a container'
+err_like "and a bridge to a URL" 'bridge only speaks to a URL'
+is "the other one starts confined" "$(diff old stay.json | grep -c '^>')" 1
+printf '{"mcpServers": {"a": {"command": "true", "args": "x"}}}' >odd.json
+cp odd.json old
+run_matins wrap odd.json --write
+exit_is "a form that is not known: status" 1
+ok "and it stays" cmp odd.json old
+cat >yaml.yaml <<-'END'
+	extensions:
+	  a:
+	    cmd: &x true
+	  b: {cmd: *x}
+END
+cp yaml.yaml old
+run_matins wrap yaml.yaml --write
+exit_is "an anchor in YAML: status" 1
+ok "and it stays" cmp yaml.yaml old
+
+# ---- the file itself ----
+
+mkdir real
+printf '{"mcpServers": {"a": {"command": "true"}}}' >real/mcp.json
+chmod 640 real/mcp.json
+ln -s real/mcp.json link.json
+cp real/mcp.json old
+run_matins wrap link.json --write
+exit_is "a link: status" 0
+ok "a link stays one" test -L link.json
+is "its file keeps its mode" "$(stat -c %a real/mcp.json)" 640
+is "what was there is the user's alone" \
+	"$(find "$XDG_STATE_HOME/matins/wrap" -type f ! -perm 600)" ""
+echo >>real/mcp.json
+cp real/mcp.json edited
+run_matins wrap link.json --undo
+exit_is "a file that was edited since: status" 1
+err_like "a file that was edited since: what to do" 'was edited after .*/wrap/'
+ok "a file that was edited since stays" cmp real/mcp.json edited
+truncate -s -1 real/mcp.json
+run_matins wrap link.json --undo
+exit_is "as it was written it is put back" 0
+ok "exactly" cmp real/mcp.json old
+run_matins wrap link.json --undo
+exit_is "and once only" 1
+err_like "then there is none" 'not written by matins wrap'
+
+# two edits are undone one after the other
+printf '{"mcpServers": {"a": {"command": "true"}\n}}' >two.json
+cp two.json first
+run_matins wrap two.json --write
+sed -i '$s/^}/,"b": {"command": "true"}}/' two.json
+cp two.json second
+run_matins wrap two.json --write
+isnt "a server that was added is wrapped" "$(cat two.json)" "$(cat second)"
+run_matins wrap two.json --undo
+ok "--undo: one step back" cmp two.json second
+sed -i 's/^,"b": {"command": "true"}}/}/' two.json
+run_matins wrap two.json --undo
+ok "--undo: one more" cmp two.json first
+
+for bad in '' '{' '{"a": 1}' 'null'; do
+	printf '%s' "$bad" >bad.json
+	run_matins wrap bad.json --write
+	exit_is "no servers: $bad: status" 1
+	is "no servers: $bad: it stays" "$(cat bad.json)" "$bad"
+done
+mkfifo pipe.json
+run_matins wrap pipe.json --write
+exit_is "a FIFO: status" 1
+run_matins wrap none.json
+exit_is "a file that is not there: status" 1
+run_matins wrap
+exit_is "no file: usage" 64
+run_matins wrap c.json --undo --trace
+exit_is "--undo starts nothing: usage" 64
+
+# ---- started as the clients do ----
+
+sdk=$TOP/build/npm/node_modules/@modelcontextprotocol
+if [[ -z $NODE ]] || ! [[ -d $sdk/sdk ]] || ! _reachable "$sdk/sdk/package.json"; then
+	skip "clients start their servers" "node or the SDK is not here"
+	done_testing
+fi
+
+# client.mjs FILE NAME TOOL JSON [HOW]: the server as its client starts it. A
+# terminal's client hands over all variables and starts in the project, one of
+# the desktop few of them and in /. The process ends by HOW: close, or a signal.
+cat >client.mjs <<-END
+	import { readFileSync } from 'node:fs';
+	import { Client } from '$sdk/sdk/dist/esm/client/index.js';
+	import { StdioClientTransport } from '$sdk/sdk/dist/esm/client/stdio.js';
+	const [file, name, tool, json, how] = process.argv.slice(2);
+	const root = new Function('return ' + readFileSync(file))();
+	const s = (root.servers ?? root.mcpServers)[name];
+	const fill = (t) => t.replaceAll('\${workspaceFolder}', process.cwd())
+		.replaceAll(/\\$\{(?:env:)?(\w+)\}/g, (_, n) => process.env[n]);
+	const env = Object.fromEntries(Object.entries(s.env ?? {})
+		.map(([k, v]) => [k, fill(v)]));
+	const desktop = file.includes('claude_desktop');
+	const transport = new StdioClientTransport({
+		command: fill(s.command), args: (s.args ?? []).map(fill),
+		env: desktop ? env : { ...process.env, ...env },
+		cwd: desktop ? '/' : process.cwd(),
+	});
+	const client = new Client({ name: 'a client', version: '1' });
+	await client.connect(transport);
+	const r = await client.callTool({ name: tool, arguments: JSON.parse(json) });
+	console.log(r.content[0].text);
+	if (how && how !== 'close')
+		process.kill(transport.pid, how);
+	else
+		await client.close();
+	process.exit(0);
+END
+mkdir project far
+echo "not for servers" >far/file
+echo "of the project" >project/file
+cat >project/server.py <<-'END'
+	import json, os, sys
+	def read(path):
+	    try:
+	        return open(path).read().strip()
+	    except OSError as e:
+	        return "refused: " + e.strerror
+	for line in sys.stdin:
+	    m = json.loads(line)
+	    if "id" not in m:
+	        continue
+	    r = {"jsonrpc": "2.0", "id": m["id"]}
+	    if m["method"] == "initialize":
+	        r["result"] = {"protocolVersion": m["params"]["protocolVersion"],
+	            "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
+	    elif m["method"] == "tools/call":
+	        p = m["params"]["arguments"]
+	        text = read(p["path"]) if "path" in p else os.environ.get(p["name"], "unset")
+	        r["result"] = {"content": [{"type": "text", "text": text}]}
+	    else:
+	        r["result"] = {"tools": [{"name": "t", "inputSchema": {"type": "object"}}]}
+	    print(json.dumps(r), flush=True)
+END
+everything="\"all\": {\"command\": \"$NODE\", \"args\": [\"$sdk/server-everything/dist/index.js\", \"stdio\"]}"
+cat >project/.mcp.json <<-END
+	{"mcpServers": {"s": {"type": "stdio", "command": "$PYTHON", "args": ["./server.py", "mark-of-$T"],
+		"env": {"API_TOKEN": "\${SOME_TOKEN}"}}, $everything}}
+END
+mkdir project/.vscode project/.cursor
+cat >project/.vscode/mcp.json <<-END
+	{ // of the project
+		"servers": {"s": {"command": "$PYTHON", "args": ["\${workspaceFolder}/server.py", "mark-of-$T"],
+			"env": {"API_TOKEN": "\${env:SOME_TOKEN}"},}, $everything,}, }
+END
+cat >project/.cursor/mcp.json <<-END
+	{"mcpServers": {"s": {"command": "$PYTHON", "args": ["\${workspaceFolder}/server.py", "mark-of-$T"],
+		"env": {"API_TOKEN": "\${env:SOME_TOKEN}"}}, $everything}}
+END
+cat >project/claude_desktop_config.json <<-END
+	{"mcpServers": {"s": {"command": "$PYTHON", "args": ["$T/project/server.py", "mark-of-$T"],
+		"env": {"API_TOKEN": "abcdefgh12345678"}}, $everything}}
+END
+export SOME_TOKEN=abcdefgh12345678 NOT_FOR_SERVERS=secret
+cd project || exit
+
+client() { # says what the tool of a server says
+	timeout -k 5 60 "$NODE" ../client.mjs "$@" 2>>"$T/client.err"
+}
+mark="[m]ark-of-$T"
+none_left() { # does no process of the servers run?
+	for _ in {1..200}; do
+		# the pattern does not find itself
+		grep -qsa "$mark" /proc/[0-9]*/cmdline || return 0
+		sleep 0.1
+	done
+	return 1
+}
+declare -A how=([.mcp.json]=SIGINT [.vscode/mcp.json]=SIGTERM
+	[.cursor/mcp.json]=SIGKILL [claude_desktop_config.json]=close)
+for file in .mcp.json .vscode/mcp.json .cursor/mcp.json claude_desktop_config.json; do
+	cp "$file" ../old
+	is "$file: before, a server reads everything" \
+		"$(client "$file" s t "{\"path\": \"$T/far/file\"}")" "not for servers"
+	run_matins wrap "$file" --write
+	exit_is "$file: wrapped" 0
+	is "$file: a real server answers" \
+		"$(client "$file" all echo '{"message": "hi"}')" "Echo: hi"
+	is "$file: a server has the variables that the file says" \
+		"$(client "$file" s t '{"name": "API_TOKEN"}')" abcdefgh12345678
+	is "$file: and no others" \
+		"$(client "$file" s t '{"name": "NOT_FOR_SERVERS"}')" unset
+	like "$file: a file that was not granted is refused" \
+		"$(client "$file" s t "{\"path\": \"$T/far/file\"}")" '^refused'
+	is "$file: and it answers before it is ended" \
+		"$(client "$file" s t '{"name": "API_TOKEN"}' "${how[$file]}")" \
+		abcdefgh12345678
+	ok "$file: nothing is left behind after ${how[$file]}" none_left
+	run_matins wrap "$file" --undo
+	ok "$file: put back exactly" cmp "$file" ../old
+	is "$file: and as before it reads everything" \
+		"$(client "$file" s t "{\"path\": \"$T/far/file\"}")" "not for servers"
+done
+
+# ---- --trace ----
+
+if "$BIN" trace -- true >/dev/null 2>&1; then
+	cat >files.json <<-END
+		{"mcpServers": {"files": {"command": "$NODE",
+			"args": ["$sdk/server-filesystem/dist/index.js", "$T/far"]}}}
+	END
+	cp files.json old
+	run_matins wrap files.json --write
+	is "without a trace a folder is not granted" \
+		"$(client files.json files read_text_file "{\"path\": \"$T/far/file\"}")" ""
+	run_matins wrap files.json --undo
+	run_matins wrap files.json --write --trace
+	exit_is "--trace: status" 0
+	is "--trace: then the server reads it" \
+		"$(client files.json files read_text_file "{\"path\": \"$T/far/file\"}")" "not for servers"
+	run_matins wrap files.json --undo
+	ok "--trace: put back exactly" cmp files.json old
+	printf '{"mcpServers": {"a": {"command": "false"}}}' >false.json
+	cp false.json old
+	run_matins wrap false.json --write --trace
+	exit_is "--trace: a server that fails: status" 1
+	ok "--trace: a server that fails stays" cmp false.json old
+else
+	skip "--trace" "no trace works here"
+fi
+
+done_testing
