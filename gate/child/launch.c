@@ -297,7 +297,7 @@ static int work_beside(struct launch *l, int sock, struct err *err)
 	return r;
 }
 
-/* Was our memory dumpable before a start that asked? */
+/* Was our memory dumpable before the first start? */
 static int was_dumpable = -1;
 
 /* The launch is over, and nothing of it is used any more, but the stack where
@@ -319,8 +319,8 @@ static int begin(struct launching *g, uint64_t clone_flags, struct err *err)
 
 	/* As an ordinary user the child maps its own ids through /proc, which
 	   belongs to root while the memory that it shares with us is not
-	   dumpable. */
-	if (l->uid_map && !was_dumpable)
+	   dumpable, as it is not behind the first start. */
+	if (l->uid_map)
 		prctl(PR_SET_DUMPABLE, 1);
 	if (table_share(l, g->sock, &g->table))
 		clone_flags |= CLONE_FILES;
@@ -356,8 +356,7 @@ int launch_begin(struct launch *l, uint64_t clone_flags, struct launching *ret,
 #ifdef MATINS_ASAN
 	l->keep_dumpable = true;
 #endif
-	/* where it counts; from the first start on it is not */
-	if (was_dumpable < 0 && (l->keep_dumpable || l->uid_map))
+	if (was_dumpable < 0 && l->keep_dumpable)
 		was_dumpable = prctl(PR_GET_DUMPABLE);
 	l->stage = STAGE_NONE;
 	l->runner = process_word_of_life();
