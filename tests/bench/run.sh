@@ -450,10 +450,11 @@ starts() {
 	heading "One start of /bin/true by the gate, as $1"
 	"$SPAWN_TOOLS/spawn" $((PAIRS * 2))
 	heading "Whole programs, against posix_spawn of /bin/true, as $1"
-	whole "exec --isolate off" "$SPAWN_TOOLS/matins" exec --isolate off -- true
-	whole "exec" "$SPAWN_TOOLS/matins" exec -- true
+	whole "exec --isolate off" \
+		"$SPAWN_TOOLS/matins" exec -q --isolate off -- true
+	whole "exec" "$SPAWN_TOOLS/matins" exec -q -- true
 	whole "exec --net loopback" \
-		"$SPAWN_TOOLS/matins" exec --net loopback -- true
+		"$SPAWN_TOOLS/matins" exec -q --net loopback -- true
 	peer bubblewrap bwrap --ro-bind / / --unshare-all true
 	peer firejail firejail --quiet --noprofile true
 	heading "The light view against a full new root, as $1"

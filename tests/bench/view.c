@@ -342,6 +342,7 @@ static void make_ready(struct gate *gate, struct prepared *p, struct start *s,
 					      .argv = argv,
 					      .policy = &policy,
 					      .stdio = {0, 1, 2}};
+	static struct child_signals signals;
 	struct err err = ERR_INIT;
 	struct launch *l = &p->launch;
 
@@ -357,8 +358,9 @@ static void make_ready(struct gate *gate, struct prepared *p, struct start *s,
 		die("socketpair", errno);
 	close(l->fd[FD_RULESET]);
 	l->leave = LEAVE_GO; /* there is nothing to wait for */
-	l->cwd = "/";	     /* which is there in every way */
-	l->filter.len = 0;   /* refused without a listener, so nobody serves */
+	l->signals = &signals;
+	l->cwd = "/";	   /* which is there in every way */
+	l->filter.len = 0; /* refused without a listener, so nobody serves */
 	l->fd[FD_SOCK] = s->sock[1];
 	memcpy(&l->fd[FD_IN], request.stdio, sizeof(request.stdio));
 	for (int i = 0; i < N_FDS; i++)
