@@ -715,6 +715,37 @@ static void add_file(struct finder *f)
 			  NULL, NULL);
 }
 
+static bool says(struct str said, const char *words)
+{
+	return said.n && memmem(said.p, said.n, words, strlen(words));
+}
+
+/* Name the repository of a linked working tree: git finds none, or may not
+   write there. */
+static bool add_repository(struct finder *f)
+{
+	const struct advice_known *known = f->known;
+	struct str said = known->said;
+	const bool is_blind = says(said, "not a git repository: ");
+	const char *at;
+
+	if (!known->failed || !known->gate ||
+	    !(is_blind || (f->said == SAID_WRITE && says(said, "/.git/"))))
+		return false;
+	at = file_repository(&f->files);
+	if (!at ||
+	    path_is_beneath(at, is_blind ? &known->request->policy->read
+					 : &known->request->policy->write))
+		return false;
+	piece_add(&f->pieces,
+		  arena_printf(f->arena,
+			       "this working tree of git belongs to the "
+			       "repository %s, which is not granted%s",
+			       at, is_blind ? "" : " for writing"),
+		  is_blind ? "read" : "write", &(struct strlist){&at, 1});
+	return true;
+}
+
 /* Name the folder of a module, as far as a grant of it can be advised. */
 static void add_module_folder(struct finder *f, const struct missing_module *m)
 {
@@ -952,7 +983,8 @@ struct advice_list advice_find(const struct advice_known *known,
 		add_denials(&f);
 	if (known->verdict)
 		add_unreached(&f);
-	add_file(&f);
+	if (!add_repository(&f))
+		add_file(&f);
 	add_module(&f);
 	if (known->verdict && known->gate && !known->is_server)
 		add_arguments(&f);

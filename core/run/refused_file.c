@@ -409,6 +409,69 @@ static bool is_writer(const struct file_finder *f)
 	return !strcmp(name ? name + 1 : f->known->request->program, "tee");
 }
 
+/* ---- repositories ---- */
+
+#define GITDIR "gitdir: "
+
+/* Text of a small file without its last newline; NULL: it cannot be read. */
+static const char *line_of(const struct file_finder *f, const char *path)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(PATH_MAX);
+	struct str line;
+
+	if (fd_read_regular(path, &text, ERR_IGNORED) < 0)
+		return NULL;
+	line = str_trim(buf_str(&text));
+	return arena_strndup(f->arena, line.p, line.n);
+}
+
+static const char *beneath(const struct file_finder *f, const char *folder,
+			   const char *path)
+{
+	char real[PATH_MAX];
+
+	return realpath(path_resolve(path, folder, f->arena), real)
+		       ? arena_strdup(f->arena, real)
+		       : NULL;
+}
+
+/* The repository that a .git in a folder, or in one above it, leads to. */
+static const char *repository_of(const struct file_finder *f, const char *start)
+{
+	char *folder = arena_strdup(f->arena, start);
+
+	for (size_t n = 0; strlen(folder) > 1 && n < ABOVE_MAX; n++) {
+		const char *git = arena_printf(f->arena, "%s/.git", folder);
+		const char *text = line_of(f, git), *common;
+
+		if (text && strncmp(text, GITDIR, strlen(GITDIR)) == 0) {
+			git = beneath(f, folder, text + strlen(GITDIR));
+			common = git ? line_of(f, arena_printf(f->arena,
+							       "%s/commondir",
+							       git))
+				     : NULL;
+			return common ? beneath(f, git, common) : git;
+		}
+		if (access(git, F_OK) == 0)
+			return NULL;
+		folder = dirname(folder);
+	}
+	return NULL;
+}
+
+const char *file_repository(struct file_finder *f)
+{
+	const char *cwd = f->known->request->cwd;
+	const char *found = cwd ? repository_of(f, cwd) : NULL;
+	const struct strlist *list = file_named(f);
+
+	for (size_t i = 0; i < list->n && !found; i++)
+		found = repository_of(f, list->item[i]);
+	return found && !file_holds_secrets(f->known->gate, found, f->arena)
+		       ? found
+		       : NULL;
+}
+
 bool file_find(struct file_finder *f, struct refused_file *ret)
 {
 	struct said_refusal r = said_refusal(f->known->said);

@@ -80,6 +80,13 @@ const char *file_refusal(const struct file_finder *f, const char *key,
 bool file_find(struct file_finder *f, struct refused_file *ret) MUST_USE;
 
 /*
+ * Find the repository of git that a linked working tree, or a submodule,
+ * belongs to: the .git of the folder of the start, or of one that an argument
+ * names, is a file that leads there. NULL: there is none.
+ */
+const char *file_repository(struct file_finder *f) MUST_USE;
+
+/*
  * Module of Python that a failed program lacks: it lies in a folder that is not
  * granted, is installed for another python, or is not installed. Folders are
  * looked at where python would look for it: those of PYTHONPATH, the one of the

@@ -756,4 +756,32 @@ json_is "an error that names the tool: the nearest one is offered" \
 	step_results[0].advice[0].text '~^did you mean count\? '
 json_is "not where the server has it" step_results[1].advice absent
 
+# ---- working trees of git whose repository is elsewhere ----
+
+if command -v git >"$T/.found"; then
+	git() {
+		command git -c user.name=t -c user.email=t@example.org \
+			-c protocol.file.allow=always "$@" >"$T/.git-said" 2>&1
+	}
+	git init main && git -C main commit --allow-empty -m first
+	git -C main worktree add ../linked
+	git init top && git -C top submodule add "$T/main" sub
+	log=$'\ncommand = "git"\nargs = ["-C", "%s", "log", "--format=%%s"]'
+	# shellcheck disable=SC2059
+	log_of() {
+		printf "$script$log" "$1"
+	}
+	follow linked "$(log_of linked)" "sandbox.read = [\"$T/main/.git\"]" first
+	follow sub "$(log_of top/sub)" "sandbox.read = [\"$T/top/.git/modules/sub\"]" first
+	follow commit "$script
+command = \"git\"
+args = [\"-C\", \"linked\", \"-c\", \"user.name=t\", \"-c\", \"user.email=t@example.org\", \"commit\", \"-q\", \"--allow-empty\", \"-m\", \"second\"]
+sandbox.read = [\"$T/main/.git\"]" "sandbox.write = [\"$T/main/.git\"]" ''
+	mkdir astray
+	echo "gitdir: $T/none" >astray/.git
+	none "a repository that is gone" "$(log_of astray)"
+else
+	skip "working trees of git" "git is not installed"
+fi
+
 done_testing
