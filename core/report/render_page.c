@@ -283,6 +283,46 @@ static void print_glance(const struct report *r, bool is_full, struct buf *out)
 	buf_adds(out, "</tbody>\n</table>\n</section>\n");
 }
 
+/* ---- texts ---- */
+
+static bool is_long(struct str text)
+{
+	size_t lines = 0;
+
+	if (text.n > OPEN_BYTES)
+		return true;
+	for (size_t i = 0; i < text.n; i++)
+		lines += text.p[i] == '\n';
+	return lines > OPEN_LINES;
+}
+
+static bool add_json(struct str text, struct buf *out)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct str value;
+
+	if (!shape_read(text, &arena, &value))
+		return false;
+	shape_html(value, out);
+	return true;
+}
+
+/* JSON as a table, Markdown rendered, any other text as it is. */
+static void print_text(struct str text, bool is_plain, struct buf *out)
+{
+	AUTO(buf_release) struct buf body = BUF_INIT(BUF_UNBOUNDED);
+
+	if (!is_plain &&
+	    (add_json(text, &body) || markdown_html(text, &body))) {
+		buf_adds(out, "<div class=\"body\">\n");
+		buf_add_str(out, buf_str(&body));
+		buf_adds(out, "</div>\n");
+	} else {
+		/* an HTML parser drops a newline right behind <pre> */
+		add(out, "<pre>\n", text, "</pre>\n");
+	}
+}
+
 /* ---- pictures and sounds ---- */
 
 /* Those that a browser shows without obeying anything. */
@@ -313,17 +353,16 @@ static bool is_base64(struct str s)
 }
 
 /* false: no block of these */
-static bool print_block(const char *name, struct str block, struct buf *out)
+static bool print_medium(const char *name, struct str type, struct str mime,
+			 struct str data, struct buf *out)
 {
-	struct str type = scan_text(block, "type");
-	struct str mime = scan_text(block, "mimeType");
-	struct str data = scan_text(block, "data");
 	size_t i = 0;
 
-	if (!type.n || !mime.n || !data.n || data.n > MEDIA_BYTES)
+	if (!mime.n || !data.n || data.n > MEDIA_BYTES)
 		return false;
 	while (i < ARRAY_LEN(media) &&
-	       (!scan_is(type, media[i].type) || !scan_is(mime, media[i].mime)))
+	       ((type.n && !scan_is(type, media[i].type)) ||
+		!scan_is(mime, media[i].mime)))
 		i++;
 	data = (struct str){data.p + 1, data.n - 2}; /* without the quotes */
 	if (i == ARRAY_LEN(media) || !is_base64(data))
@@ -333,6 +372,43 @@ static bool print_block(const char *name, struct str block, struct buf *out)
 	buf_add_str(out, data);
 	buf_adds(out, media[i].after);
 	return true;
+}
+
+/* The text of an embedded resource, behind its name. */
+static void print_resource(struct str resource, struct buf *out)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf uri = BUF_INIT(BUF_UNBOUNDED);
+	struct str raw = scan_text(resource, "text");
+	struct str name = scan_text(resource, "uri");
+	struct str body;
+
+	if (!raw.n || !scan_string(raw, &text) ||
+	    (name.n && !scan_string(name, &uri)))
+		return;
+	body = words_trim_end(buf_str(&text));
+	buf_addf(out, "<details class=\"facts\"%s>",
+		 is_long(body) ? "" : " open");
+	add(out, "<summary>", buf_str(&uri), "</summary>\n");
+	print_text(body, false, out);
+	buf_adds(out, "</details>\n");
+}
+
+/* returns  whether it is a picture or a sound */
+static bool print_block(const char *name, struct str block, struct buf *out)
+{
+	struct str type = scan_text(block, "type");
+	struct str resource = scan_some(block, "resource");
+
+	if (!scan_is(type, "resource"))
+		return type.n &&
+		       print_medium(name, type, scan_text(block, "mimeType"),
+				    scan_text(block, "data"), out);
+	if (!resource.n || scan_type(resource) != SCAN_OBJECT)
+		return false;
+	print_resource(resource, out);
+	return print_medium(name, STR(""), scan_text(resource, "mimeType"),
+			    scan_text(resource, "blob"), out);
 }
 
 /* A member of the answer; of a report that was loaded it stands in the data. */
@@ -388,35 +464,6 @@ static void print_structured(const struct report_step *s, struct str text,
 	buf_adds(out, "<div class=\"body\">\n");
 	shape_html(structured, out);
 	buf_adds(out, "</div>\n");
-}
-
-static bool add_json(struct str text, struct buf *out)
-{
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	struct str value;
-
-	if (!shape_read(text, &arena, &value))
-		return false;
-	shape_html(value, out);
-	return true;
-}
-
-/* JSON as a table, Markdown rendered, any other text as it is. */
-static void print_output(const struct report_step *s, struct str text,
-			 struct buf *out)
-{
-	AUTO(buf_release) struct buf body = BUF_INIT(BUF_UNBOUNDED);
-
-	/* of a failure show the bytes that the error speaks of */
-	if (s->state != STATE_FAILED &&
-	    (add_json(text, &body) || markdown_html(text, &body))) {
-		buf_adds(out, "<div class=\"body\">\n");
-		buf_add_str(out, buf_str(&body));
-		buf_adds(out, "</div>\n");
-	} else {
-		/* an HTML parser drops a newline right behind <pre> */
-		add(out, "<pre>\n", text, "</pre>\n");
-	}
 }
 
 /* ---- how a step ran ---- */
@@ -494,17 +541,6 @@ static const struct report_step *print_facts(const struct report *r,
 
 /* ---- each step ---- */
 
-static bool is_long(struct str text)
-{
-	size_t lines = 0;
-
-	if (text.n > OPEN_BYTES)
-		return true;
-	for (size_t i = 0; i < text.n; i++)
-		lines += text.p[i] == '\n';
-	return lines > OPEN_LINES;
-}
-
 static void print_skipped(const struct report_step *s, struct buf *out)
 {
 	struct str more, cause = words_skipped(s, &more);
@@ -563,7 +599,8 @@ static const struct report_step *print_step(const struct report *r,
 	else if (!output.n && s->state == STATE_OK)
 		buf_adds(out, "<p class=\"dim\">(no output)</p>\n");
 	if (output.n)
-		print_output(s, output, out);
+		/* of a failure show the bytes that the error speaks of */
+		print_text(output, s->state == STATE_FAILED, out);
 	print_structured(s, output, out);
 	buf_add_str(out, buf_str(&shown));
 	if (is_full) {

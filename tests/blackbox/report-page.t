@@ -32,7 +32,8 @@ chromium=/usr/lib/chromium/chromium # without the script around it
 	peer("media", text("a chart"), data("image", "image/png", png),
 	     data("audio", "audio/wav", wav + b"\x80" * 8000),
 	     data("image", "image/svg+xml", b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>"))
-	peer("facts", text("Rain in Berlin."), structuredContent={"city": "Berlin", "days": [
+	peer("facts", text("Rain in Berlin."), {"type": "resource", "resource":
+	     {"uri": "x:list", "text": "- one\n- two\n- three\n"}}, structuredContent={"city": "Berlin", "days": [
 	     {"day": "Monday", "max": 9}, {"day": "Tuesday", "max": 11}], "wide": "w" * 300})
 	peer("rows", text(json.dumps([{"n": i, "name": "row %d" % i} for i in range(1000)])))
 	peer("hostile", text(
@@ -51,6 +52,8 @@ chromium=/usr/lib/chromium/chromium # without the script around it
 	     "    <script>alert(2)</script>\n\n~~~\n</pre><script>alert(3)</script>\n~~~\n"),
 	     data("image", "image/png\" onerror=\"alert(1)", png), data("image", "image/svg+xml", b"<svg/>"),
 	     {"type": "image", "mimeType": "image/png", "data": "\"><script>alert(1)</script>"},
+	     {"type": "resource", "resource": {"uri": "x:</summary><h1>r</h1>", "text":
+	         "</pre></details></section><script>alert(1)</script><h1>r</h1>"}},
 	     structuredContent={"<h1>": "</table></details><h1>t</h1>", "a": ["<script>alert(1)</script>"]})
 END
 step() {

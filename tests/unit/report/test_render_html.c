@@ -110,6 +110,19 @@ TEST(html, media, is_shown_where_it_is_harmless)
 		{"\"image\",\"mimeType\":\"image/png\",\"data\":\"A>B\"", NULL},
 		{"\"image\",\"mimeType\":\"image/png\",\"data\":7", NULL},
 		{"\"image\",\"data\":\"AAAA\"", NULL},
+		{"\"resource\",\"resource\":{\"uri\":\"a:<b\",\"text\":"
+		 "\"one\\n<two>\"}",
+		 "<details class=\"facts\" open><summary>a:&lt;b</summary>\n"
+		 "<pre>\none\n&lt;two&gt;</pre>\n</details>"},
+		{"\"resource\",\"resource\":{\"text\":\"# T\\n\\n- x\"}",
+		 "<summary></summary>"},
+		{"\"resource\",\"resource\":{\"blob\":\"AAA=\",\"mimeType\":"
+		 "\"image/png\"}",
+		 "<img alt=\"image of s\" src=\"data:image/png;base64,AAA=\">"},
+		{"\"resource\",\"resource\":{\"blob\":\"AAA=\",\"mimeType\":"
+		 "\"text/html\"}",
+		 NULL},
+		{"\"resource\",\"resource\":[\"base64\"]", NULL},
 	};
 	const struct render_options o = {.view = VIEW_FULL};
 	struct buf out = BUF_INIT(BUF_UNBOUNDED), json = BUF_INIT(SIZE_MAX);
