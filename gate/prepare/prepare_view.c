@@ -835,14 +835,10 @@ static void choose_links(struct prepared *p)
 		const struct grant_link *l = &p->grants.link[i];
 		const char *slash = strrchr(l->path, '/');
 		/* one with ".." depends on links: nothing can be put there */
-		bool is_seen = strstr(l->path, "/../") ||
-			       (slash && strcmp(slash, "/..") == 0);
+		bool is_dotted = strstr(l->path, "/../") ||
+				 (slash && strcmp(slash, "/..") == 0);
 
-		for (size_t k = 0; k < p->grants.n; k++)
-			is_seen |=
-				S_ISDIR(p->grants.grant[k].st.st_mode) &&
-				place_covers(p->grants.grant[k].path, l->path);
-		if (!is_seen && view_replaces(p, l->path))
+		if (!is_dotted && view_hides(p, l->path))
 			link[n++] = (struct setup_link){l->path, l->target};
 	}
 	p->view.links = link;

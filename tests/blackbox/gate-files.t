@@ -270,6 +270,17 @@ if [[ $(id -u) -eq 0 ]]; then
 			--tmp shared -- read @"$W/locked/in/deep/file"
 	}
 	with_view "a HOME behind a wall" private_home
+	# a program finds itself by its name, which is a link in pyenv and venv
+	mkdir "$W/locked/bin"
+	cp "$(type -P test)" "$W/locked/bin/test-1"
+	ln -s test-1 "$W/locked/bin/test"
+	linked_name() {
+		gate --tmp shared -- "$W/locked/bin/test" -L "$W/locked/bin/test"
+		exit_is "a program behind a wall has its name, a link" 0
+		gate --tmp shared -- "$W/locked/bin/test" -e "$W/locked/in"
+		exit_is "and not what lies beside it" 1
+	}
+	with_view "a name behind a wall" linked_name
 	with_view "a grant of another user's" \
 		expect ok "a grant of another user's works as well" \
 		--write "$W/locked/in" -- write @"$W/locked/in/deep/file"
