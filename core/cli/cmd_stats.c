@@ -9,7 +9,7 @@
 #include "core/cli/open.h"
 #include "core/cli/past.h"
 #include "core/cli/put.h"
-#include "core/report/stats_print.h"
+#include "core/report/stats.h"
 #include "core/report/store.h"
 
 const struct option options_stats[] = {

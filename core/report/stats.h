@@ -1,14 +1,16 @@
 /*
  * Statistics of a routine over time: rows of the ledger, and the reports
- * that are kept of some, become numbers; core/report/stats_print.h shows them.
+ * that are kept of some, become numbers, and these a text, a page, or JSON.
  *
  *	stats_of(runs, n, &arena, &stats);
  *	for each report that is kept, the newest first
  *		stats_add_report(&stats, &report, &arena);
  *	stats_end(&stats, &arena);
+ *	stats_text(&stats, &view, &out);
  *
  * Runs of all steps count; those of some steps are only numbered, since their
- * durations say nothing of the routine.
+ * durations say nothing of the routine. A chart has a bar for each run, or for
+ * several where there is no room, as high as the slowest of these took.
  */
 #ifndef CORE_REPORT_STATS_H
 #define CORE_REPORT_STATS_H
@@ -18,23 +20,20 @@
 
 /* Reports that are looked into for steps. */
 #define STATS_REPORTS 32
-/* Runs that the last ones are, for the trend. */
-#define STATS_LAST 10
 
+/* The worst last. */
 enum stats_outcome {
 	STATS_OK,
+	STATS_RUNNING, /* neither good nor bad yet */
 	STATS_FAILED,
 	STATS_LOST,
-	STATS_RUNNING, /* neither good nor bad yet */
 	STATS_OUTCOMES
 };
-
-/* "ok", "failed", "lost", "running"; static. */
-const char *stats_outcome_name(enum stats_outcome o) MUST_USE;
 
 struct stats_run {
 	uint64_t generation;
 	const char *started; /* RFC 3339; "" when unknown */
+	int64_t started_ns;  /* since 1970; 0 when unknown */
 	enum stats_outcome outcome;
 	bool is_timed; /* us is known */
 	uint64_t us;
@@ -69,7 +68,6 @@ struct stats {
 	bool is_ok_streak;
 	const struct stats_run *streak_first; /* NULL: nothing has ended */
 	struct stats_times took;	      /* runs that were ok */
-	struct stats_times last, before;      /* of these; n = 0: no trend */
 	struct stats_step *step; /* failing ones first, then slow */
 	size_t n_steps, n_reports;
 };
@@ -82,9 +80,19 @@ void stats_add_report(struct stats *s, const struct report *r,
 		      struct arena *arena);
 /* Sum the steps up, and order them. */
 void stats_end(struct stats *s, struct arena *arena);
-/* Report whether a step failed and succeeded by turns. */
-bool stats_is_flaky(const struct stats_step *step) MUST_USE;
-/* Percent of the runs that ended which were ok, rounded down: 100 is all. */
-unsigned stats_ok_percent(const struct stats *s) MUST_USE;
+
+struct stats_view {
+	const char *routine, *file; /* file: NULL when runs are of several */
+	size_t columns;		    /* of the terminal; 0: 80 */
+	bool has_utf8, has_colour;
+};
+
+void stats_text(const struct stats *s, const struct stats_view *v,
+		struct buf *out);
+void stats_html(const struct stats *s, const struct stats_view *v,
+		struct buf *out);
+/* w  inside of an object */
+void stats_json(const struct stats *s, const struct stats_view *v,
+		struct jw *w);
 
 #endif
