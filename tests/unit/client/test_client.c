@@ -184,7 +184,7 @@ static void run_take(struct world *w, UNUSED const char *arg)
 
 static void run_cancel(struct world *w, const char *arg)
 {
-	client_cancel(w->client, w->call, arg);
+	client_cancel(w->client, w->call, REASON_CANCELLED, arg);
 }
 
 static void run_stop(struct world *w, const char *arg)
