@@ -80,18 +80,24 @@ static const char *state_of(const struct client_event *e)
 		       : "ok";
 }
 
-void audited_end(struct audit *a, struct audited *call,
-		 const struct client_event *e, struct clock *clock)
+static void write_end(struct audit *a, const struct audit_entry *entry)
 {
 	struct err err = ERR_INIT;
 
+	if (audit_write(a, entry, &err) < 0)
+		log_error("the end of a call is not in the audit: %s", err.msg);
+}
+
+void audited_end(struct audit *a, struct audited *call,
+		 const struct client_event *e, struct clock *clock)
+{
 	if (!call)
 		return;
 	call->entry.state = state_of(e);
 	call->entry.ms = (clock->now_ns(clock) - call->begin_ns) / NS_PER_MS;
 	call->entry.wall_ns = clock->wall_ns(clock);
-	if (a && audit_write(a, &call->entry, &err) < 0)
-		log_error("the end of a call is not in the audit: %s", err.msg);
+	if (a)
+		write_end(a, &call->entry);
 	free(call->tool);
 	free(call->origin);
 	buf_release(&call->args);

@@ -39,6 +39,7 @@ struct foreach {
 	size_t n_shown;	   /* of these in `body`, for people */
 	struct str *later; /* elements behind one that runs still; owned */
 	struct values_read read;
+	struct err err; /* of the last element that cannot begin */
 	const char *cancelled;
 	size_t n_bytes; /* of results */
 	bool is_over;	/* n_bytes are too many */
@@ -224,7 +225,6 @@ static void begin_slot(struct foreach *f, struct slot *slot, struct str element)
 	struct values v = *f->ctx.values;
 	struct step_run *s = &slot->run;
 	struct env env = {.item = NULL};
-	struct err err = ERR_INIT;
 
 	slot->plan = *f->whole->plan;
 	slot->index = f->n_begun++;
@@ -240,9 +240,9 @@ static void begin_slot(struct foreach *f, struct slot *slot, struct str element)
 	f->n_running++;
 	step_init(s, &f->ctx, &slot->plan);
 	f->ctx.jobs->running += s->doer->is_job;
-	if (plan_fill(&slot->plan, &v, &s->arena, &err) < 0) {
+	if (plan_fill(&slot->plan, &v, &s->arena, &f->err) < 0) {
 		slot->plan.reason = REASON_REFERENCE;
-		slot->plan.error = str_of(arena_strdup(&s->arena, err.msg));
+		slot->plan.error = str_of(arena_strdup(&s->arena, f->err.msg));
 	}
 	step_begin(s);
 }

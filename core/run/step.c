@@ -153,15 +153,17 @@ static void fail_unexpected(struct step_run *s)
    that fails. */
 static void save_files(struct step_run *s, bool is_kept)
 {
-	struct err err = ERR_INIT;
+	if (s->plan->step->save && !s->ctx->whole &&
+	    s->result.state == STATE_OK) {
+		struct err err = ERR_INIT;
 
-	if (!s->plan->step->save || s->ctx->whole ||
-	    s->result.state != STATE_OK ||
-	    saver_write(s->ctx->saver, s->plan->step, &s->result, s->raw,
-			s->printed, is_kept, &s->arena, &s->saved, &err) == 0)
-		return;
-	report_step_set(&s->result, REASON_SAVE,
-			str_of(arena_strdup(&s->arena, err.msg)));
+		if (saver_write(s->ctx->saver, s->plan->step, &s->result,
+				s->raw, s->printed, is_kept, &s->arena,
+				&s->saved, &err) < 0)
+			report_step_set(
+				&s->result, REASON_SAVE,
+				str_of(arena_strdup(&s->arena, err.msg)));
+	}
 }
 
 /*

@@ -325,24 +325,36 @@ static int find(const struct values *v, const struct ref *ref,
 static bool is_no_failure(const struct ref *ref, struct str value,
 			  struct arena *arena)
 {
-	struct str key = ref_first_key(ref, arena);
+	struct str key;
 
-	return (ref->root == REF_STEPS || ref->root == REF_PREVIOUS) &&
-	       (str_is(key, "reason") || str_is(key, "error")) &&
-	       scan_type(value) == SCAN_NULL;
+	if ((ref->root != REF_STEPS && ref->root != REF_PREVIOUS) ||
+	    scan_type(value) != SCAN_NULL)
+		return false;
+	key = ref_first_key(ref, arena);
+	return str_is(key, "reason") || str_is(key, "error");
 }
 
-int values_find(const struct values *v, const struct ref *ref,
-		struct arena *arena, struct str *ret, struct err *err)
+/* As find(), but what nothing is known of is absent. */
+static int find_leniently(const struct values *v, const struct ref *ref,
+			  struct arena *arena, struct str *ret, struct err *err)
 {
 	struct err why = ERR_INIT;
 
 	if (find(v, ref, arena, ret, &why) == 0)
-		return is_no_failure(ref, *ret, arena) ? VALUES_ABSENT : 0;
-	if (v->is_lenient && why.kind == ERR_UNKNOWN) {
+		return 0;
+	if (why.kind == ERR_UNKNOWN) {
 		*ret = STR("null");
 		return VALUES_ABSENT;
 	}
 	*err = why;
 	return -1;
+}
+
+int values_find(const struct values *v, const struct ref *ref,
+		struct arena *arena, struct str *ret, struct err *err)
+{
+	int r = v->is_lenient ? find_leniently(v, ref, arena, ret, err)
+			      : find(v, ref, arena, ret, err);
+
+	return r == 0 && is_no_failure(ref, *ret, arena) ? VALUES_ABSENT : r;
 }
