@@ -1,7 +1,9 @@
 #include "core/base/text.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
 int text_hex_digit(char c)
 {
@@ -245,4 +247,15 @@ void text_add_word(struct buf *out, const char *s)
 	for (; *s; s++)
 		buf_adds(out, *s == '\'' ? "'\\''" : (char[]){*s, 0});
 	buf_addc(out, '\'');
+}
+
+void text_random(char *ret, size_t n)
+{
+	unsigned char byte;
+
+	for (size_t i = 0; i + 1 < n; i += 2) {
+		while (getrandom(&byte, 1, 0) != 1)
+			;
+		snprintf(ret + i, n - i < 3 ? n - i : 3, "%02x", byte);
+	}
 }

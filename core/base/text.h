@@ -86,4 +86,7 @@ bool text_is_word(const char *s) MUST_USE;
 /* Append a word of a command line, quoted where a shell would split it. */
 void text_add_word(struct buf *out, const char *s);
 
+/* Fill an array with hex digits that nobody can guess, and a NUL. */
+void text_random(char *ret, size_t n);
+
 #endif

@@ -26,6 +26,8 @@ static const struct server_info info = {
 			"briefing: host, repos, todo, deadlines.",
 	.capabilities = SERVER_TOOLS_CAPABILITIES,
 	.methods = server_tools_methods,
+	.list_ttl_ms = 3600000,
+	.list_scope = "public",
 };
 
 /* ---- serving on stdio ---- */

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "core/base/arena.h"
@@ -15,6 +14,7 @@
 #include "core/base/jw.h"
 #include "core/base/mem.h"
 #include "core/base/state_dir.h"
+#include "core/base/text.h"
 #include "core/base/user.h"
 #include "core/report/audit_chain.h"
 
@@ -83,12 +83,7 @@ void audit_free(struct audit *a)
 
 void audit_new_id(char ret[AUDIT_ID_BYTES])
 {
-	unsigned char raw[(AUDIT_ID_BYTES - 1) / 2] = {0};
-
-	while (getrandom(raw, sizeof(raw), 0) < 0 && errno == EINTR)
-		;
-	for (size_t i = 0; i < sizeof(raw); i++)
-		snprintf(ret + 2 * i, 3, "%02x", raw[i]);
+	text_random(ret, AUDIT_ID_BYTES);
 }
 
 static int read_at(const struct audit *a, char *room, size_t n, off_t at,

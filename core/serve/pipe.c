@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/limits.h"
@@ -30,11 +31,10 @@ static ssize_t write_some(const struct pipe_client *c)
 {
 	struct pollfd p = {.fd = STDOUT_FILENO, .events = POLLOUT};
 	struct str left = str_skip(buf_str(&c->waiting), c->written);
-	ssize_t n = send(STDOUT_FILENO, left.p, left.n,
-			 MSG_DONTWAIT | MSG_NOSIGNAL);
 
-	if (n >= 0 || errno != ENOTSOCK)
-		return n;
+	if (c->is_socket)
+		return send(STDOUT_FILENO, left.p, left.n,
+			    MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (poll(&p, 1, 0) <= 0) {
 		errno = EAGAIN;
 		return -1;
@@ -88,12 +88,13 @@ static void on_writable(void *arg, uint32_t events)
 		flush(c);
 }
 
-static void send_message(void *arg, const struct server_call *call,
-			 struct str message, bool is_last)
+static void send_message(void *arg, UNUSED const struct server_call *call,
+			 struct str message, enum server_kind kind)
 {
 	struct pipe_client *c = arg;
 
-	if (c->out_broke || (call && !is_last && c->waiting.n > WAITING_BYTES))
+	if (c->out_broke ||
+	    (kind == SERVER_PROGRESS && c->waiting.n > WAITING_BYTES))
 		return;
 	buf_add_str(&c->waiting, message);
 	if (!c->is_reading)
@@ -128,12 +129,16 @@ static void on_again(void *arg)
 int pipe_client_open(struct pipe_client *c, struct loop *loop,
 		     const struct server_info *info, void *arg, struct err *err)
 {
+	struct stat st;
+
 	*c = (struct pipe_client){
 		.loop = loop,
 		.in.fd = -1,
 		.again = {.fire = on_again, .arg = c},
 		.waiting = BUF_INIT(BUF_UNBOUNDED),
 	};
+	if (fstat(STDOUT_FILENO, &st) == 0)
+		c->is_socket = S_ISSOCK(st.st_mode);
 	server_init(&c->session, info, arg, send_message, c);
 	/* a file takes everything at once, and cannot be watched */
 	if (loop_watch(loop, &c->out, STDOUT_FILENO, 0, on_writable, c, err) <

@@ -22,6 +22,7 @@ struct pipe_client {
 	struct loop_timer again; /* for a file, which no loop can watch */
 	struct buf waiting;	 /* bytes that the client has not read */
 	size_t written;		 /* of them */
+	bool is_socket;		 /* standard output */
 	bool in_ended, out_broke;
 	bool is_reading; /* answers go out when all of a portion is read */
 };

@@ -8,6 +8,7 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
+#include "core/base/text.h"
 
 /* A member of `_meta` that the protocol has a name for. */
 #define META(name) "io.modelcontextprotocol/" name
@@ -17,6 +18,27 @@ struct server_batch {
 	struct buf answers;
 	size_t open; /* calls, and the batch itself while it is read */
 };
+
+struct server_question {
+	struct server_question *next;
+	uint64_t number;
+	const char *method;
+	struct buf params;
+	void (*answered)(void *arg, const struct server_reply *r);
+	void *arg;
+};
+
+/* Lists that change, as a client names them and as it is told. */
+static const struct {
+	const char *filter, *notice;
+} changes[] = {
+	{"toolsListChanged", "notifications/tools/list_changed"},
+	{"promptsListChanged", "notifications/prompts/list_changed"},
+	{"resourcesListChanged", "notifications/resources/list_changed"},
+};
+
+/* Bit of every subscription. */
+#define LISTENS 128U
 
 static const char *const state_names[] = {
 #define STATE(name, meaning) #name,
@@ -47,9 +69,9 @@ bool server_is_since(const struct server_call *c, const char *date)
 
 /* Send what was written, of a call or NULL. */
 static void emit(struct server_session *s, const struct server_call *c,
-		 bool is_last)
+		 enum server_kind kind)
 {
-	s->send(s->send_arg, c, buf_str(&s->out), is_last);
+	s->send(s->send_arg, c, buf_str(&s->out), kind);
 	buf_clear(&s->out);
 	if (s->out.cap > LIMIT_SERVER_BYTES)
 		buf_release(&s->out);
@@ -67,10 +89,32 @@ static void leave_batch(struct server_session *s, struct server_batch *b)
 		buf_addc(&s->out, '[');
 		buf_add(&s->out, b->answers.p, b->answers.n - 1);
 		buf_adds(&s->out, "]\n");
-		emit(s, NULL, true);
+		emit(s, NULL, SERVER_ANSWER);
 	}
 	buf_release(&b->answers);
 	free(b);
+}
+
+/* Take a question back; one that was sent as a request is cancelled. */
+void server_withdraw(struct server_call *c, struct server_question *q)
+{
+	struct server_question **at = &c->questions;
+	struct rpc_writer w;
+
+	while (*at != q)
+		at = &(*at)->next;
+	*at = q->next;
+	if (!server_is_alone(c)) {
+		rpc_begin_notification(&w, &c->s->out,
+				       "notifications/cancelled");
+		jw_kv_object(&w.jw, "params");
+		jw_kv_int(&w.jw, "requestId", (int64_t)q->number);
+		jw_end(&w.jw);
+		rpc_end(&w);
+		emit(c->s, c, SERVER_MESSAGE);
+	}
+	buf_release(&q->params);
+	free(q);
 }
 
 static void free_call(struct server_call *c)
@@ -78,6 +122,12 @@ static void free_call(struct server_call *c)
 	struct server_session *s = c->s;
 	struct server_call **at = &s->calls;
 
+	struct server_question *q, *after;
+
+	for (q = c->questions; q; q = after) {
+		after = q->next;
+		server_withdraw(c, q);
+	}
 	while (*at != c)
 		at = &(*at)->next;
 	*at = c->next;
@@ -92,25 +142,26 @@ static void send_answer(struct server_call *c)
 {
 	struct server_session *s = c->s;
 
-	if (c->batch) {
+	if (c->batch)
 		buf_add_str(&c->batch->answers, buf_str(&s->out));
+	/* one that is parked has no request that it could answer */
+	if (c->batch || !c->id.raw.p)
 		buf_clear(&s->out);
-	} else {
-		emit(s, c, true);
-	}
+	else
+		emit(s, c, SERVER_ANSWER);
 	free_call(c);
 }
 
-static void refuse_with(struct server_call *c, int64_t code, const char *why,
-			struct str data)
+void server_pass_error(struct server_call *c, int64_t code, const char *message,
+		       struct str data)
 {
-	rpc_write_error(&c->s->out, &c->id, code, why, data);
+	rpc_write_error(&c->s->out, &c->id, code, message, data);
 	send_answer(c);
 }
 
 void server_refuse(struct server_call *c, int64_t code, const char *why)
 {
-	refuse_with(c, code, why, (struct str){NULL, 0});
+	server_pass_error(c, code, why, (struct str){NULL, 0});
 }
 
 struct jw *server_begin(struct server_call *c)
@@ -122,24 +173,56 @@ struct jw *server_begin(struct server_call *c)
 	return &c->w.jw;
 }
 
+static void write_name(const struct server_info *info, struct jw *w)
+{
+	jw_kv_object(w, "_meta");
+	jw_kv_object(w, META("serverInfo"));
+	jw_kv_cstr(w, "name", info->name);
+	jw_kv_cstr(w, "version", info->version);
+	jw_end(w);
+	jw_end(w);
+}
+
 void server_finish(struct server_call *c, bool is_list)
 {
+	const struct server_info *info = c->s->info;
 	struct jw *w = &c->w.jw;
 
 	if (server_is_alone(c) && is_list) {
-		jw_kv_int(w, "ttlMs", SERVER_TTL_MS);
-		jw_kv_cstr(w, "cacheScope", "public");
+		jw_kv_int(w, "ttlMs", info->list_ttl_ms);
+		jw_kv_cstr(w, "cacheScope", info->list_scope);
 	}
-	if (server_is_alone(c)) {
-		jw_kv_object(w, "_meta");
-		jw_kv_object(w, META("serverInfo"));
-		jw_kv_cstr(w, "name", c->s->info->name);
-		jw_kv_cstr(w, "version", c->s->info->version);
-		jw_end(w);
-		jw_end(w);
-	}
+	if (server_is_alone(c))
+		write_name(info, w);
 	jw_end(w);
 	rpc_end(&c->w);
+	send_answer(c);
+}
+
+void server_pass(struct server_call *c, struct str result)
+{
+	static const char *const alone[] = {"resultType", "ttlMs",
+					    "cacheScope"};
+	struct rpc_writer w;
+	bool has_type = false;
+
+	rpc_begin_result(&w, &c->s->out, &c->id);
+	jw_object(&w.jw);
+	for (struct scan_iter it = scan_over(result); scan_next(&it);) {
+		bool is_alone = false;
+
+		for (size_t i = 0; i < ARRAY_LEN(alone); i++)
+			is_alone |= scan_is(it.key, alone[i]);
+		if (is_alone && !server_is_alone(c))
+			continue;
+		has_type |= is_alone && scan_is(it.key, alone[0]);
+		jw_key_raw(&w.jw, it.key);
+		jw_raw(&w.jw, it.value);
+	}
+	if (server_is_alone(c) && !has_type)
+		jw_kv_cstr(&w.jw, "resultType", "complete");
+	jw_end(&w.jw);
+	rpc_end(&w);
 	send_answer(c);
 }
 
@@ -162,7 +245,274 @@ void server_progress(struct server_call *c, struct str members)
 	}
 	jw_end(&w.jw);
 	rpc_end(&w);
-	emit(c->s, c, false);
+	emit(c->s, c, SERVER_PROGRESS);
+}
+
+/* ---- questions ---- */
+
+static struct server_can read_can(struct str capabilities)
+{
+	struct str elicit = scan_some(capabilities, "elicitation"), mode;
+	bool has_url = elicit.p && scan_get_some(elicit, "url", &mode);
+
+	return (struct server_can){
+		.form = elicit.p &&
+			(!has_url || scan_get_some(elicit, "form", &mode)),
+		.url = has_url,
+		.sampling = scan_some(capabilities, "sampling").p,
+		.roots = scan_some(capabilities, "roots").p,
+	};
+}
+
+static bool can_be_asked(const struct server_call *c, const char *method,
+			 struct str params)
+{
+	if (!strcmp(method, "elicitation/create"))
+		return scan_is(scan_some(params, "mode"), "url") ? c->can.url
+								 : c->can.form;
+	return strcmp(method, "roots/list") ? c->can.sampling : c->can.roots;
+}
+
+static void write_question(const struct server_question *q, struct jw *w)
+{
+	jw_kv_cstr(w, "method", q->method);
+	jw_kv_raw(w, "params", buf_str(&q->params));
+}
+
+static void drop_call(struct server_call *c)
+{
+	if (c->gone)
+		c->gone(c);
+	free_call(c);
+}
+
+/* Give up the oldest of too many calls that wait for input. */
+static void bound_parked(struct server_session *s)
+{
+	struct server_call *oldest = NULL;
+	size_t n = 0;
+
+	for (struct server_call *c = s->calls; c; c = c->next) {
+		if (c->id.raw.p)
+			continue;
+		oldest = c;
+		n++;
+	}
+	if (n > SERVER_PARKED_MAX)
+		drop_call(oldest);
+}
+
+static void question_key(const struct server_question *q, char key[32])
+{
+	snprintf(key, 32, "q%llu", (unsigned long long)q->number);
+}
+
+/* Answer with all questions of a call, which waits for the next request. */
+static void park(struct server_call *c)
+{
+	struct server_session *s = c->s;
+	struct rpc_writer w;
+	char key[32];
+
+	text_random(c->state, sizeof(c->state));
+	rpc_begin_result(&w, &s->out, &c->id);
+	jw_object(&w.jw);
+	jw_kv_cstr(&w.jw, "resultType", "input_required");
+	jw_kv_object(&w.jw, "inputRequests");
+	for (struct server_question *q = c->questions; q; q = q->next) {
+		question_key(q, key);
+		jw_kv_object(&w.jw, key);
+		write_question(q, &w.jw);
+		jw_end(&w.jw);
+	}
+	jw_end(&w.jw);
+	jw_kv_cstr(&w.jw, "requestState", c->state);
+	write_name(s->info, &w.jw);
+	jw_end(&w.jw);
+	rpc_end(&w);
+	emit(s, c, SERVER_ANSWER);
+	free((char *)c->id.raw.p);
+	c->id.raw = c->token = (struct str){NULL, 0};
+	c->to = NULL;
+	bound_parked(s);
+}
+
+struct server_question *server_ask(
+	struct server_call *c, const char *method, struct str params,
+	void (*answered)(void *arg, const struct server_reply *r), void *arg)
+{
+	struct server_session *s = c->s;
+	struct server_question *q;
+	struct rpc_writer w;
+
+	if (!can_be_asked(c, method, params))
+		return NULL;
+	q = mem_zalloc(sizeof(*q));
+	*q = (struct server_question){
+		.next = c->questions,
+		.number = ++s->last_question,
+		.method = method,
+		.params = BUF_INIT(BUF_UNBOUNDED),
+		.answered = answered,
+		.arg = arg,
+	};
+	scan_compact(params, &q->params);
+	c->questions = q;
+	if (!server_is_alone(c)) {
+		rpc_begin_request(&w, &s->out, q->number, method);
+		jw_kv_raw(&w.jw, "params", buf_str(&q->params));
+		rpc_end(&w);
+		emit(s, c, SERVER_MESSAGE);
+	} else if (c->id.raw.p) {
+		park(c);
+	}
+	return q;
+}
+
+/* Hand an answer on; the question is over. */
+static void reply(struct server_call *c, struct server_question *q,
+		  const struct server_reply *r)
+{
+	struct server_question **at = &c->questions, gone = *q;
+
+	while (*at != q)
+		at = &(*at)->next;
+	*at = q->next;
+	buf_release(&q->params);
+	free(q);
+	gone.answered(gone.arg, r);
+}
+
+/* An answer of the older era; one that nobody waits for is ignored. */
+static void on_reply(struct server_session *s, const struct rpc_message *m)
+{
+	const struct server_reply r = {
+		.result = m->type == RPC_RESULT ? m->result
+						: (struct str){NULL, 0},
+		.code = m->code,
+		.message = m->message,
+	};
+	uint64_t number;
+
+	if (!rpc_id_number(&m->id, &number))
+		return;
+	for (struct server_call *c = s->calls; c; c = c->next)
+		for (struct server_question *q = c->questions; q; q = q->next)
+			if (q->number == number && !server_is_alone(c)) {
+				reply(c, q, &r);
+				return;
+			}
+}
+
+/* Question of a call whose answer is there; NULL: there is none. */
+static struct server_question *answered_question(const struct server_call *c,
+						 struct str answers,
+						 struct str *ret)
+{
+	char key[32];
+
+	for (struct server_question *q = c->questions; q; q = q->next) {
+		question_key(q, key);
+		if (scan_get(answers, key, ret))
+			return q;
+	}
+	return NULL;
+}
+
+static bool is_open(const struct server_session *s, const struct server_call *c)
+{
+	const struct server_call *at = s->calls;
+
+	while (at && at != c)
+		at = at->next;
+	return at;
+}
+
+/* Go on with the call that waits for this request. */
+static void resume(struct server_call *fresh, struct str state)
+{
+	struct server_session *s = fresh->s;
+	struct server_call *c = s->calls;
+	struct str answers = scan_some(fresh->params, "inputResponses");
+	struct server_reply r = {.code = 0};
+	struct server_question *q;
+
+	while (c && (c->id.raw.p || !scan_is(state, c->state)))
+		c = c->next;
+	if (!c) {
+		server_refuse(fresh, RPC_INVALID_PARAMS,
+			      "nothing waits for this requestState any more");
+		return;
+	}
+	c->id = fresh->id;
+	c->token = fresh->token;
+	c->to = fresh->to;
+	c->can = fresh->can;
+	fresh->id.raw.p = NULL;
+	free_call(fresh);
+	/* whoever is told may end the call */
+	while (answers.p && is_open(s, c) &&
+	       (q = answered_question(c, answers, &r.result)))
+		reply(c, q, &r);
+	if (is_open(s, c) && c->questions)
+		park(c);
+}
+
+/* ---- changes ---- */
+
+static void tell_change(struct server_session *s, const struct server_call *c,
+			const char *notice)
+{
+	struct rpc_writer w;
+
+	rpc_begin_notification(&w, &s->out, notice);
+	if (c) {
+		jw_kv_object(&w.jw, "params");
+		jw_kv_object(&w.jw, "_meta");
+		jw_kv_raw(&w.jw, META("subscriptionId"), c->id.raw);
+		jw_end(&w.jw);
+		jw_end(&w.jw);
+	}
+	rpc_end(&w);
+	emit(s, c, SERVER_MESSAGE);
+}
+
+void server_changed(struct server_session *s, const char *notice)
+{
+	for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
+		if (strcmp(changes[i].notice, notice) != 0)
+			continue;
+		if (s->revision)
+			tell_change(s, NULL, notice);
+		for (struct server_call *c = s->calls; c; c = c->next)
+			if (c->listens & 1U << i)
+				tell_change(s, c, notice);
+	}
+}
+
+void server_on_listen(struct server_call *c)
+{
+	struct str filter = scan_some(c->params, "notifications");
+	struct rpc_writer w;
+
+	rpc_begin_notification(&w, &c->s->out,
+			       "notifications/subscriptions/acknowledged");
+	jw_kv_object(&w.jw, "params");
+	jw_kv_object(&w.jw, "_meta");
+	jw_kv_raw(&w.jw, META("subscriptionId"), c->id.raw);
+	jw_end(&w.jw);
+	jw_kv_object(&w.jw, "notifications");
+	c->listens = LISTENS;
+	for (size_t i = 0; filter.p && i < ARRAY_LEN(changes); i++) {
+		if (!scan_true(filter, changes[i].filter))
+			continue;
+		c->listens |= 1U << i;
+		jw_kv_bool(&w.jw, changes[i].filter, true);
+	}
+	jw_end(&w.jw);
+	jw_end(&w.jw);
+	rpc_end(&w);
+	emit(c->s, c, SERVER_MESSAGE);
 }
 
 /* ---- methods of every server ---- */
@@ -231,6 +581,7 @@ static void on_initialize(struct server_call *c)
 	if (!s->revision || s->revision->era != MCP_ERA_INITIALIZE)
 		s->revision = mcp_revision_newest();
 	snprintf(s->client, sizeof(s->client), "%.*s", STR_ARG(asked.name));
+	s->can = read_can(asked.capabilities);
 	answer.protocol = str_of(s->revision->date);
 	become(s, SERVER_GREETED);
 	rpc_begin_result(&w, &s->out, &c->id);
@@ -289,8 +640,8 @@ static void refuse_version(struct server_call *c, struct str version)
 	write_dates(&w);
 	jw_kv_raw(&w, "requested", version);
 	jw_end(&w);
-	refuse_with(c, MCP_UNSUPPORTED_VERSION, "unsupported protocol version",
-		    buf_str(&data));
+	server_pass_error(c, MCP_UNSUPPORTED_VERSION,
+			  "unsupported protocol version", buf_str(&data));
 }
 
 /* Read a request that names its own version. False: an error was answered. */
@@ -319,6 +670,7 @@ static bool read_own_version(struct server_call *c, struct str meta,
 				      "clientCapabilities") "\"");
 		return false;
 	}
+	c->can = read_can(can);
 	if (c->s->state == SERVER_NEW)
 		become(c->s, SERVER_ALONE);
 	return true;
@@ -334,6 +686,7 @@ static bool read_revision(struct server_call *c)
 	struct str meta, version;
 
 	c->revision = c->s->revision;
+	c->can = c->s->can;
 	/* initialize begins the older era, also behind a probe */
 	if (scan_is(c->method, "initialize"))
 		return true;
@@ -379,6 +732,7 @@ static void refuse_method(struct server_call *c)
 static void on_request(struct server_call *c)
 {
 	const struct server_method *m = NULL;
+	struct str state;
 
 	if (!read_revision(c))
 		return;
@@ -392,6 +746,9 @@ static void on_request(struct server_call *c)
 	else if (scan_type(c->params) != SCAN_OBJECT)
 		server_refuse(c, RPC_INVALID_PARAMS,
 			      "params must be an object");
+	else if (server_is_alone(c) &&
+		 scan_get_some(c->params, "requestState", &state))
+		resume(c, state);
 	else
 		m->run(c);
 }
@@ -443,7 +800,7 @@ static const char *refusal(const struct server_session *s,
 }
 
 static void begin_call(struct server_session *s, struct rpc_message *m,
-		       struct server_batch *batch)
+		       struct server_batch *batch, void *to)
 {
 	const char *why;
 	struct server_call *c;
@@ -459,19 +816,13 @@ static void begin_call(struct server_session *s, struct rpc_message *m,
 		batch->open++;
 	s->calls = c;
 	s->n_calls++;
+	c->to = to;
 	c->method = m->method;
 	c->params = m->params;
 	if (why)
 		server_refuse(c, RPC_INVALID_REQUEST, why);
 	else
 		on_request(c);
-}
-
-static void drop_call(struct server_call *c)
-{
-	if (c->gone)
-		c->gone(c);
-	free_call(c);
 }
 
 static void on_notification(struct server_session *s,
@@ -491,18 +842,18 @@ static void on_notification(struct server_session *s,
 }
 
 static void on_object(struct server_session *s, struct str object,
-		      struct server_batch *batch)
+		      struct server_batch *batch, void *to)
 {
 	struct rpc_message m;
 	enum rpc_type type = rpc_read(object, &m);
 
 	/* JSON-RPC gives no answer to an answer, however odd it is */
 	if (type == RPC_RESULT || type == RPC_ERROR)
-		return;
-	if (type == RPC_NOTIFICATION)
+		on_reply(s, &m);
+	else if (type == RPC_NOTIFICATION)
 		on_notification(s, &m);
 	else
-		begin_call(s, &m, batch);
+		begin_call(s, &m, batch, to);
 }
 
 /* ---- messages in ---- */
@@ -510,7 +861,7 @@ static void on_object(struct server_session *s, struct str object,
 static void refuse_line(struct server_session *s, int64_t code, const char *why)
 {
 	rpc_write_error(&s->out, NULL, code, why, (struct str){NULL, 0});
-	emit(s, NULL, true);
+	emit(s, NULL, SERVER_ANSWER);
 }
 
 static void on_batch(struct server_session *s, struct str array)
@@ -532,11 +883,11 @@ static void on_batch(struct server_session *s, struct str array)
 	b = mem_zalloc(sizeof(*b));
 	*b = (struct server_batch){BUF_INIT(BUF_UNBOUNDED), 1};
 	for (struct scan_iter it = scan_over(array); scan_next(&it);)
-		on_object(s, it.value, b);
+		on_object(s, it.value, b, NULL);
 	leave_batch(s, b);
 }
 
-static void on_line(struct server_session *s, struct str line)
+void server_message(struct server_session *s, struct str line, void *to)
 {
 	struct err err = ERR_INIT;
 	struct str value;
@@ -549,7 +900,7 @@ static void on_line(struct server_session *s, struct str line)
 	if (scan_type(value) == SCAN_ARRAY)
 		on_batch(s, value);
 	else
-		on_object(s, value, NULL);
+		on_object(s, value, NULL, to);
 }
 
 static void on_frame(struct server_session *s, enum frame_result got,
@@ -558,7 +909,7 @@ static void on_frame(struct server_session *s, enum frame_result got,
 	char why[64];
 
 	if (got == FRAME_LINE)
-		on_line(s, line);
+		server_message(s, line, NULL);
 	if (got != FRAME_OVER)
 		return;
 	snprintf(why, sizeof(why), "the message is longer than %d MiB",
@@ -580,7 +931,8 @@ void server_init(struct server_session *s, const struct server_info *info,
 }
 
 static void send_nowhere(UNUSED void *arg, UNUSED const struct server_call *c,
-			 UNUSED struct str message, UNUSED bool is_last)
+			 UNUSED struct str message,
+			 UNUSED enum server_kind kind)
 {
 }
 
@@ -599,7 +951,7 @@ void server_release(struct server_session *s)
 }
 
 void server_send_to_buf(void *buf, UNUSED const struct server_call *c,
-			struct str message, UNUSED bool is_last)
+			struct str message, UNUSED enum server_kind kind)
 {
 	buf_add_str(buf, message);
 }
@@ -618,6 +970,26 @@ void server_end(struct server_session *s)
 {
 	struct str line = {NULL, 0};
 	enum frame_result got = frame_rest(&s->in, &line);
+	struct server_call *c, *next;
 
 	on_frame(s, got, line);
+	for (c = s->calls; c; c = next) {
+		next = c->next;
+		if (c->listens || c->questions || !c->id.raw.p)
+			drop_call(c);
+	}
+}
+
+void server_drop(struct server_session *s, const void *to)
+{
+	struct server_call *c = s->calls, *next;
+
+	for (; c; c = next) {
+		next = c->next;
+		if (c->to != to)
+			continue;
+		c->to = NULL;
+		if (server_is_alone(c))
+			drop_call(c);
+	}
 }

@@ -22,7 +22,9 @@
  *	}
  *
  * A method that answers later sets c->gone, which is called where the client
- * cancels or goes; `c` is freed then.
+ * cancels or goes; `c` is freed then. Meanwhile it may ask the client
+ * (server_ask()): by a request in the older era, by an answer that requires
+ * input in the newer one, whose call waits for the request that brings it.
  *
  * Both eras are spoken: a request whose `_meta` names a protocol version
  * stands alone (2026-07-28), whatever came before; the others need initialize
@@ -43,9 +45,11 @@ enum server_state {
 #undef STATE
 };
 
-/* Time for which a client may keep a list, milliseconds, where it is the same
- * for the life of the program. */
-#define SERVER_TTL_MS 3600000
+/* Calls of a session that wait for input of the newer era; of more the oldest
+   is given up. */
+#define SERVER_PARKED_MAX 64
+/* Bytes of a state that brings it back, with the NUL. */
+#define SERVER_STATE_BYTES 33
 
 struct server_call;
 struct server_batch;
@@ -66,20 +70,33 @@ struct server_method {
 /* Description of the server for clients; all borrowed. */
 struct server_info {
 	const char *name, *version, *instructions;
-	const char *capabilities;	     /* JSON object */
+	const char *capabilities; /* JSON object */
+	/* Time for which a client may keep a list, and whether it may share it:
+	   "public", "private". */
+	int64_t list_ttl_ms;
+	const char *list_scope;
 	const struct server_method *methods; /* beside those of a session; ends
 						with name NULL */
+};
+
+enum server_kind {
+	SERVER_ANSWER,	 /* no other message of the request follows */
+	SERVER_PROGRESS, /* a later one says more: it may be left out */
+	SERVER_MESSAGE,
 };
 
 /*
  * Where messages for the client go, each with its newline.
  *
- * c        request that it belongs to, which its answer is the last of; NULL:
- *	    to none
- * is_last  no other message of the request follows
+ * c  request that it belongs to; NULL: to none
  */
 typedef void server_send_fn(void *arg, const struct server_call *c,
-			    struct str message, bool is_last);
+			    struct str message, enum server_kind kind);
+
+/* Questions that a client can be asked. */
+struct server_can {
+	bool form, url, sampling, roots;
+};
 
 struct server_session {
 	const struct server_info *info; /* borrowed */
@@ -88,7 +105,9 @@ struct server_session {
 	void *send_arg;
 	const struct mcp_revision *revision; /* of initialize; NULL before */
 	enum server_state state;
-	char client[64]; /* name of the client, cut; "" before */
+	char client[64];	/* name of the client, cut; "" before */
+	struct server_can can;	/* of initialize */
+	uint64_t last_question; /* number of it */
 	struct frame in;
 	struct buf out;		   /* the message being written */
 	struct server_call *calls; /* open, the newest first; owned */
@@ -101,17 +120,28 @@ struct server_call {
 	const struct mcp_revision *revision; /* NULL before initialize */
 	struct str method; /* JSON string; with `params` for the method only */
 	struct str params; /* JSON object */
-	void *to;	   /* as given to server_message() */
+	struct server_can can;
+	void *to; /* as given to server_message() */
 	/* The method's: what it does for the call, and how that is stopped
 	   because nobody waits for it any more. */
 	void *work;
 	void (*gone)(struct server_call *c);
 	/* from here on: the session's */
-	struct rpc_id id; /* .raw owned, with the token */
+	struct rpc_id id; /* .raw owned, with the token; NULL: it is parked */
 	struct str token; /* of progress, JSON; {NULL, 0}: none wanted */
 	struct rpc_writer w;
 	struct server_batch *batch; /* NULL: it came alone */
+	struct server_question *questions;
+	unsigned listens; /* bits of the changes that it is told of */
+	char state[SERVER_STATE_BYTES];
 	struct server_call *next;
+};
+
+/* Answer to a question; texts live for the callback. */
+struct server_reply {
+	struct str result; /* JSON; {NULL, 0}: an error */
+	int64_t code;
+	struct str message; /* JSON string, or {NULL, 0} */
 };
 
 /* arg  c->s->arg of the methods */
@@ -122,7 +152,7 @@ void server_release(struct server_session *s);
 
 /* A server_send_fn that appends to a struct buf. */
 void server_send_to_buf(void *buf, const struct server_call *c,
-			struct str message, bool is_last);
+			struct str message, enum server_kind kind);
 
 /*
  * Take bytes of the client.
@@ -138,8 +168,24 @@ void server_send_to_buf(void *buf, const struct server_call *c,
  *	   alone: MCP 2026-07-28, basic, server/discover
  */
 void server_feed(struct server_session *s, struct str in);
-/* The stream ended: take what stood behind the last newline. */
+/* The stream ended: take what stood behind the last newline. Calls that wait
+   for more of it, as subscriptions do, are gone. */
 void server_end(struct server_session *s);
+/*
+ * Take one whole message, whatever its lines (HTTP).
+ *
+ * to  for c->to of its requests
+ */
+void server_message(struct server_session *s, struct str message, void *to);
+/* Nobody reads there any more: calls of the newer era are gone, others go on
+   without a reader. */
+void server_drop(struct server_session *s, const void *to);
+/*
+ * Tell the client that a list has changed, if it wants to know.
+ *
+ * notice  "notifications/tools/list_changed"; of prompts, resources
+ */
+void server_changed(struct server_session *s, const char *notice);
 
 /* ---- for methods ---- */
 
@@ -156,6 +202,16 @@ struct jw *server_begin(struct server_call *c) MUST_USE;
  * is_list  the same for every client, as long as the program runs
  */
 void server_finish(struct server_call *c, bool is_list);
+/*
+ * Answer with a result of another server, whose members stay as they are, but
+ * for those that only one of the eras has. The call is freed.
+ *
+ * result  JSON object
+ */
+void server_pass(struct server_call *c, struct str result);
+/* Likewise an error. data  JSON, or {NULL, 0} */
+void server_pass_error(struct server_call *c, int64_t code, const char *message,
+		       struct str data);
 /* Answer with an error; the call is freed. */
 void server_refuse(struct server_call *c, int64_t code, const char *why);
 /*
@@ -164,6 +220,23 @@ void server_refuse(struct server_call *c, int64_t code, const char *why);
  * members  JSON object: progress, total, message
  */
 void server_progress(struct server_call *c, struct str members);
+/*
+ * Ask the client, within a call that is open.
+ *
+ * method    static
+ * params    JSON object; copied
+ * answered  called once, unless the question is withdrawn or the call ends
+ * returns   NULL: this client cannot be asked that
+ */
+struct server_question *server_ask(
+	struct server_call *c, const char *method, struct str params,
+	void (*answered)(void *arg, const struct server_reply *r), void *arg)
+	MUST_USE;
+/* Nobody waits for the answer any more. */
+void server_withdraw(struct server_call *c, struct server_question *q);
+/* subscriptions/listen, for the table of methods of a server whose lists
+   change. */
+void server_on_listen(struct server_call *c);
 /* Read params.name and params.arguments of tools/call. False: an error was
    answered. */
 bool server_read_tool(struct server_call *c, struct str *ret_name,

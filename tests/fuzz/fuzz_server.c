@@ -50,8 +50,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 						.version = "1",
 						.instructions = "",
 						.capabilities = "{}",
-						.methods =
-							server_tools_methods};
+						.methods = server_tools_methods,
+						.list_scope = "public"};
 	static const struct tool_env env;
 	static struct server_tools all = {tools, &env};
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);

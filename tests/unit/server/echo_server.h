@@ -40,7 +40,9 @@ static const struct server_info info = {.name = "test",
 					.instructions = "be kind",
 					.capabilities =
 						SERVER_TOOLS_CAPABILITIES,
-					.methods = server_tools_methods};
+					.methods = server_tools_methods,
+					.list_ttl_ms = 3600000,
+					.list_scope = "public"};
 static const struct tool_env env;
 static struct server_tools echo_tools = {tools, &env};
 
