@@ -296,7 +296,8 @@ static int wait_for(struct asked *a, struct err *err)
 static int ask(struct deep *deep, const struct plan *plan,
 	       const struct plan_step *step, struct err *err)
 {
-	static const struct pool_handler handler = {opened, refused, closed};
+	static const struct pool_handler handler = {opened, refused, closed,
+						    NULL};
 	struct asked a = {
 		.deep = deep,
 		.whole = plan,

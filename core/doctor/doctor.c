@@ -479,9 +479,6 @@ static void doctor_look_at_state(struct doctor *d)
 #define NO_REMEDY \
 	"name it in `sandbox.require` if a step must not run without it"
 
-/* Kept of the stderr of a server; the default of a step. */
-#define STDERR_BYTES (64 * 1024)
-
 /* ---- steps ---- */
 
 /* Look at what a server needs beside its own program: the program that answers
@@ -782,17 +779,7 @@ static struct routine *unused_servers(struct doctor *d)
 			}
 		if (is_used)
 			continue;
-		r->steps[r->n_steps++] = (struct step){
-			.name = s->name,
-			.type = "mcp-client",
-			.tool = "",
-			.enabled = true,
-			.timeout_ms = s->timeout_ms,
-			.server_name = s->name,
-			.server = s,
-			.stdout_max = s->stdout_max,
-			.stderr_max = STDERR_BYTES,
-		};
+		r->steps[r->n_steps++] = plan_server_step(s);
 	}
 	return r;
 }

@@ -4,6 +4,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/jw.h"
+#include "core/base/limits.h"
 #include "core/base/scan.h"
 #include "core/base/text.h"
 #include "core/config/references.h"
@@ -605,6 +606,21 @@ static int decide(const struct plan_options *o, const struct values *inputs,
 	}
 	p->error = str_of(why);
 	return 0;
+}
+
+struct step plan_server_step(const struct server *s)
+{
+	return (struct step){
+		.name = s->name,
+		.type = "mcp-client",
+		.tool = "",
+		.enabled = true,
+		.timeout_ms = s->timeout_ms,
+		.server_name = s->name,
+		.server = s,
+		.stdout_max = s->stdout_max,
+		.stderr_max = LIMIT_STDERR_BYTES,
+	};
 }
 
 int plan_make(const struct plan_options *o, struct arena *arena,

@@ -80,6 +80,8 @@ int plan_make(const struct plan_options *o, struct arena *arena,
 void plan_cwd(struct gate_request *request, const char *cwd,
 	      const struct config *config);
 
+/* A step that stands in no file: it has a server, and calls nothing. */
+struct step plan_server_step(const struct server *s) MUST_USE;
 /*
  * Put the values of references into the arguments of a step whose turn it is.
  *

@@ -388,20 +388,31 @@ static const char *server_text(const struct pool_server *s)
 	return s->remote ? s->remote->text : s->request.program;
 }
 
+/* Tell whoever started it. */
+static bool tell(struct pool_server *s, const struct client_event *e)
+{
+	struct pool_user *u = s->starter;
+
+	return u && u->handler->event && u->handler->event(u, e);
+}
+
 /* Answer from the configuration; refuse the rest, since no person is there. */
 static void answer(struct pool_server *s, const struct client_event *e)
 {
 	AUTO(buf_release) struct buf says = BUF_INIT(BUF_UNBOUNDED);
 	bool was_unmet = s->asks.is_unmet;
 
-	if (!asks_answer(&s->asks, s->client, e, &says))
+	if (!asks_answer(&s->asks, s->client, e, &says)) {
+		if (tell(s, e))
+			return;
 		client_answer_error(s->client, e->of->ask, RPC_INTERNAL_ERROR,
 				    "no person is here to ask");
-	else if (s->asks.is_unmet && !was_unmet)
+	} else if (s->asks.is_unmet && !was_unmet) {
 		log_warning("elicit = \"accept\" was not possible: %s asked %s",
 			    server_text(s), buf_cstr(&says));
-	else
+	} else {
 		log_debug("%s asked %s", server_text(s), buf_cstr(&says));
+	}
 }
 
 static void open_waiting(struct pool_server *s);
@@ -426,6 +437,8 @@ static void on_event(void *arg, const struct client_event *e)
 		answer(s, e);
 	if (e->type == CLIENT_ASK_GONE)
 		sampler_forget(s->sampler, e->of->ask);
+	if (e->type == CLIENT_ASK_GONE || e->type == CLIENT_CHANGED)
+		(void)!tell(s, e);
 	if (e->type == CLIENT_STARTED)
 		open_waiting(s);
 	if (e->type != CLIENT_ENDED)
@@ -471,7 +484,8 @@ static struct client *new_client(struct pool_server *s, struct pool_user *u)
 	struct client_options options = {
 		.name = u->name,
 		.request = &s->request,
-		.session = {.protocol = u->plan->protocol,
+		.session = {.declared = u->can,
+			    .protocol = u->plan->protocol,
 			    .message_max = s->message_max,
 			    .probe_timeout_ms =
 				    probe < PROBE_MS ? probe : PROBE_MS,
@@ -480,7 +494,7 @@ static struct client *new_client(struct pool_server *s, struct pool_user *u)
 			    .total_timeout_ms = longest},
 		.stderr_max = s->stderr_max,
 		/* more calls come after this one */
-		.watches_lists = s->expected > 1,
+		.watches_lists = s->expected > 1 || u->handler->event,
 		.on_event = on_event,
 		.arg = s,
 	};

@@ -52,6 +52,12 @@ struct pool_handler {
 	 * client_verdict() and client_facts() say how. It is freed next.
 	 */
 	void (*closed)(struct pool_user *u, struct client *c);
+	/*
+	 * An event of the server itself; NULL: nobody is interested. Of ASKED,
+	 * which the configuration does not answer, true: client_answer()
+	 * follows.
+	 */
+	bool (*event)(struct pool_user *u, const struct client_event *e);
 };
 
 /* A step; the caller's, and must stay where it is. */
@@ -65,6 +71,7 @@ struct pool_user {
 	/* Stays longer, and has the server that this one calls; NULL, or with
 	   none: that of the plan. */
 	const struct pool_user *with;
+	struct mcp_declared can; /* what .event can answer */
 
 	/* set by the pool */
 	struct pool_server *server;
