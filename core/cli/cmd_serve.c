@@ -8,6 +8,9 @@
 
 const struct option options_serve[] = {
 	{"routines", 0, NULL, "offer each routine as a tool routine__NAME"},
+	{"servers", 0, "A,B",
+	 "offer these servers: tools mcp__SERVER__TOOL, resources, prompts"},
+	{"yes", 'y', NULL, "agree to tools that `confirm` of a server names"},
 	{0},
 };
 
@@ -25,24 +28,70 @@ static struct strlist config_words(const struct args *args, struct arena *arena)
 	return words;
 }
 
+/* Names of --servers, else of all that are not switched off. */
+static int find_servers(const struct args *args, const struct config *c,
+			struct arena *arena, struct strlist *ret,
+			struct err *err)
+{
+	const struct strlist given = args_all(args, "servers", arena);
+	const struct server *found;
+
+	for (size_t i = 0; i < given.n; i++) {
+		struct str rest = str_of(given.item[i]);
+
+		while (rest.n) {
+			struct str one = str_trim(str_cut(&rest, ','));
+			const char *name = arena_strndup(arena, one.p, one.n);
+
+			if (find_server(c, name, &found, err) < 0)
+				return -1;
+			list_add_new(ret, arena, name);
+		}
+	}
+	for (size_t i = 0;
+	     !given.n && !args_has(args, "routines") && i < c->n_servers; i++)
+		if (c->servers[i].enabled)
+			list_add(ret, arena, c->servers[i].name);
+	return 0;
+}
+
+static int serve_file(const struct args *args, struct config_file *file,
+		      struct arena *arena, struct err *err)
+{
+	struct serve_options o = {
+		.file = file,
+		.confirmed = args_has(args, "yes"),
+		.words = config_words(args, arena),
+		.routines = args_has(args, "routines") ||
+			    !args_has(args, "servers"),
+	};
+	int status;
+
+	if (find_servers(args, &file->config, arena, &o.servers, err) < 0 ||
+	    (o.servers.n &&
+	     open_gate(&(struct gate_wish){.config = &file->config}, arena,
+		       &o.gate, err) < 0))
+		return -1;
+	open_many_files();
+	if (isatty(STDIN_FILENO))
+		log_note("serving MCP on stdin and stdout; a client starts "
+			 "this command and speaks there");
+	status = serve(&o, err);
+	gate_free(o.gate);
+	return status;
+}
+
 int cmd_serve(const struct args *args, struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	AUTO(config_release) struct config_file file = {.path = NULL};
-	const struct config_options names = {.names_only = true};
-	struct serve_options o = {
-		.config = &file.config,
-		.words = config_words(args, &arena),
-		.routines = args_has(args, "routines"),
+	/* routines are read again by the commands that run them */
+	const struct config_options options = {
+		.names_only = args_has(args, "routines") &&
+			      !args_has(args, "servers"),
 	};
 
-	if (!o.routines)
-		return err_set(err, ERR_USAGE,
-			       "serve: say what is offered: --routines");
-	if (open_config(args, names, &file, err) < 0)
+	if (open_config(args, options, &file, err) < 0)
 		return -1;
-	if (isatty(STDIN_FILENO))
-		log_note("serving MCP on stdin and stdout; a client starts "
-			 "this command and speaks there");
-	return serve(&o, err);
+	return serve_file(args, &file, &arena, err);
 }

@@ -4,6 +4,7 @@
 
 #include "core/base/log.h"
 #include "core/base/scan.h"
+#include "core/serve/gateway.h"
 #include "core/serve/pipe.h"
 #include "core/serve/routines.h"
 
@@ -11,22 +12,35 @@ struct serving {
 	struct loop loop;
 	struct workers *workers;
 	struct routines *routines; /* NULL: they are not offered */
+	struct gateway *gateway;   /* NULL: no server is */
+	struct arena arena;
 	struct pipe_client client;
 };
 
-/* ---- methods ---- */
+/* ---- tools ---- */
+
+static void list_routines(void *arg, struct server_call *c, struct jw *w)
+{
+	const struct serving *v = arg;
+
+	if (v->routines)
+		routines_list(v->routines, c, w);
+}
 
 static void on_tools_list(struct server_call *c)
 {
-	const struct serving *v = c->s->arg;
+	struct serving *v = c->s->arg;
 	struct jw *w;
 
 	if (!server_read_page(c))
 		return;
+	if (v->gateway) {
+		gateway_list(v->gateway, c, LISTING_TOOLS, list_routines, v);
+		return;
+	}
 	w = server_begin(c);
 	jw_kv_array(w, "tools");
-	if (v->routines)
-		routines_list(v->routines, c, w);
+	list_routines(v, c, w);
 	jw_end(w);
 	server_finish(c, true);
 }
@@ -35,12 +49,9 @@ static void refuse_tool(struct server_call *c, const struct serving *v,
 			struct str name)
 {
 	AUTO(buf_release) struct buf why = BUF_INIT(BUF_UNBOUNDED);
-	struct strlist names = {NULL, 0};
-	const char *near;
+	const struct strlist *names = routines_names(v->routines);
+	const char *near = str_nearest(name, names->item, names->n);
 
-	if (v->routines)
-		names = *routines_names(v->routines);
-	near = str_nearest(name, names.item, names.n);
 	buf_adds(&why, "unknown tool ");
 	log_visible(&why, str_first(name, 80), false);
 	if (near)
@@ -57,9 +68,61 @@ static void on_tools_call(struct server_call *c)
 	if (!server_read_tool(c, &name, &args))
 		return;
 	scan_string(name, &text);
-	if (!v->routines ||
-	    !routines_call(v->routines, c, buf_str(&text), args))
+	if (v->routines && routines_call(v->routines, c, buf_str(&text), args))
+		return;
+	if (v->gateway)
+		gateway_forward(v->gateway, c, LISTING_TOOLS, buf_str(&text),
+				args);
+	else
 		refuse_tool(c, v, buf_str(&text));
+}
+
+/* ---- resources and prompts ---- */
+
+static void list(struct server_call *c, enum listing_kind kind)
+{
+	const struct serving *v = c->s->arg;
+
+	if (server_read_page(c))
+		gateway_list(v->gateway, c, kind, NULL, NULL);
+}
+
+static void on_resources_list(struct server_call *c)
+{
+	list(c, LISTING_RESOURCES);
+}
+
+static void on_templates_list(struct server_call *c)
+{
+	list(c, LISTING_TEMPLATES);
+}
+
+static void on_prompts_list(struct server_call *c)
+{
+	list(c, LISTING_PROMPTS);
+}
+
+static void forward(struct server_call *c, enum listing_kind kind,
+		    const char *key, struct str args)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	const struct serving *v = c->s->arg;
+
+	if (scan_string(scan_some(c->params, key), &text))
+		gateway_forward(v->gateway, c, kind, buf_str(&text), args);
+	else
+		server_refuse(c, RPC_INVALID_PARAMS,
+			      "params lacks the name or URI, a string");
+}
+
+static void on_read(struct server_call *c)
+{
+	forward(c, LISTING_RESOURCES, "uri", (struct str){NULL, 0});
+}
+
+static void on_prompt(struct server_call *c)
+{
+	forward(c, LISTING_PROMPTS, "name", scan_some(c->params, "arguments"));
 }
 
 static const struct server_method methods[] = {
@@ -68,16 +131,62 @@ static const struct server_method methods[] = {
 	{0},
 };
 
-static const struct server_info info = {
-	.name = "matins",
-	.version = MATINS_VERSION,
-	.instructions = "Routines of this machine: each tool routine__NAME "
-			"runs one in a sandbox and returns its report.",
-	.capabilities = "{\"tools\":{}}",
-	.methods = methods,
+static const struct server_method gateway_methods[] = {
+	{"tools/list", SERVER_ALWAYS, on_tools_list},
+	{"tools/call", SERVER_ALWAYS, on_tools_call},
+	{"resources/list", SERVER_ALWAYS, on_resources_list},
+	{"resources/templates/list", SERVER_ALWAYS, on_templates_list},
+	{"resources/read", SERVER_ALWAYS, on_read},
+	{"prompts/list", SERVER_ALWAYS, on_prompts_list},
+	{"prompts/get", SERVER_ALWAYS, on_prompt},
+	{"subscriptions/listen", SERVER_ONLY_ALONE, server_on_listen},
+	{0},
 };
 
+static struct server_info info = {
+	.name = "matins",
+	.version = MATINS_VERSION,
+	.instructions =
+		"Each tool routine__NAME runs a routine of this machine "
+		"in a sandbox and returns its report; each tool "
+		"mcp__SERVER__TOOL is one of a server that runs in a "
+		"sandbox.",
+	.list_ttl_ms = 60000,
+	.list_scope = "private",
+};
+
+static void on_changed(void *arg, const char *notice)
+{
+	struct serving *v = arg;
+
+	server_changed(&v->client.session, notice);
+}
+
 /* ---- from the first message to the last ---- */
+
+static int open_gateway(struct serving *v, const struct serve_options *o,
+			struct err *err)
+{
+	const struct gateway_options g = {
+		.loop = &v->loop,
+		.gate = o->gate,
+		.file = o->file,
+		.servers = o->servers,
+		.confirmed = o->confirmed,
+		.changed = on_changed,
+		.arg = v,
+	};
+
+	info.capabilities = "{\"tools\":{}}";
+	info.methods = methods;
+	if (!o->servers.n)
+		return 0;
+	info.capabilities = "{\"tools\":{\"listChanged\":true},"
+			    "\"resources\":{\"listChanged\":true},"
+			    "\"prompts\":{\"listChanged\":true}}";
+	info.methods = gateway_methods;
+	return gateway_new(&g, &v->arena, &v->gateway, err);
+}
 
 static int open_all(struct serving *v, const struct serve_options *o,
 		    struct err *err)
@@ -85,8 +194,10 @@ static int open_all(struct serving *v, const struct serve_options *o,
 	if (loop_init(&v->loop, clock_system(), err) < 0)
 		return -1;
 	v->workers = workers_new(&v->loop);
-	if (o->routines && routines_new(o->config, &o->words, v->workers,
+	if (o->routines && routines_new(&o->file->config, &o->words, v->workers,
 					&v->routines, err) < 0)
+		return -1;
+	if (open_gateway(v, o, err) < 0)
 		return -1;
 	if (loop_take_signals(&v->loop, err) < 0)
 		return -1;
@@ -100,7 +211,11 @@ static int turn(struct serving *v, struct err *err)
 			return -1;
 	pipe_client_release(&v->client);
 	workers_stop(v->workers);
-	while (!workers_are_idle(v->workers) && v->loop.signal_count < 2)
+	if (v->gateway)
+		gateway_stop(v->gateway);
+	while ((!workers_are_idle(v->workers) ||
+		(v->gateway && !gateway_is_idle(v->gateway))) &&
+	       v->loop.signal_count < 2)
 		if (loop_turn(&v->loop, err) < 0)
 			return -1;
 	return v->loop.signal ? 128 + v->loop.signal : 0;
@@ -116,6 +231,8 @@ int serve(const struct serve_options *o, struct err *err)
 	pipe_client_release(&v.client);
 	workers_free(v.workers);
 	routines_free(v.routines);
+	gateway_free(v.gateway);
+	arena_release(&v.arena);
 	loop_release(&v.loop);
 	loop_give_signals_back();
 	return status;

@@ -7,7 +7,9 @@
  *					open requests, cancellation
  *	  -> table of methods		core/serve/serve.c
  *	  -> handlers			core/serve/routines.c: commands of
- *					matins as processes, core/serve/worker.c
+ *					matins as processes,
+ *core/serve/worker.c; core/serve/gateway.c: servers, by the pool of core/run
+ *and core/client
  *	  -> messages of the session	core/serve/pipe.c
  *
  * All of it turns in one loop; nothing waits for one client, or for one
@@ -20,9 +22,12 @@
 #include "core/config/config.h"
 
 struct serve_options {
-	const struct config *config;
-	struct strlist words; /* options that choose the configuration, for
-				 commands that are started */
+	const struct config_file *file;
+	struct gate *gate;	/* for servers; NULL without */
+	struct strlist servers; /* names; they exist */
+	bool confirmed;		/* a person agrees to tools of `confirm` */
+	struct strlist words;	/* options that choose the configuration, for
+				   commands that are started */
 	bool routines;
 };
 

@@ -1,0 +1,1133 @@
+#include "core/serve/gateway.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/log.h"
+#include "core/base/mem.h"
+#include "core/base/scan.h"
+#include "core/base/state_dir.h"
+#include "core/client/tool_check.h"
+#include "core/mcp/wire/merged_name.h"
+#include "core/run/pinned.h"
+#include "core/run/plan.h"
+#include "core/run/tool_policy.h"
+
+#define N_KINDS (LISTING_PROMPTS + 1)
+
+/* One entry of a list, as clients see it. */
+struct shown {
+	struct str name; /* for clients; of a resource its URI */
+	struct str own;	 /* of the server */
+	struct str json; /* the object, with that name */
+};
+
+struct catalogue {
+	struct arena arena;
+	struct shown *item; /* in the order of the server */
+	size_t n;
+	size_t *order; /* by name */
+	bool is_known;
+};
+
+struct upstream {
+	struct gateway *g;
+	const struct server *server;
+	const struct plan_step *plan;
+	struct pool_user user; /* .server is NULL: it is not expected */
+	struct env env;
+	bool is_told;	      /* that it cannot be started */
+	const char *wrong;    /* why it cannot be used; NULL: it can */
+	struct deal *waiting; /* until it is open, the newest first */
+	struct deal *deals;   /* calls in flight */
+	struct catalogue lists[N_KINDS];
+};
+
+struct gateway {
+	struct gateway_options o;
+	struct scrub *scrub;
+	struct eras *eras;
+	struct credentials *credentials;
+	struct remotes *remotes;
+	struct pool *pool;
+	struct upstream *up;
+	size_t n;
+	bool is_ending;
+};
+
+/* One thing that a server is asked for. */
+struct deal {
+	struct upstream *up;
+	struct deal *next; /* of .waiting or .deals */
+	enum listing_kind kind;
+	uint64_t ticket; /* of the call, or the list; 0: not asked yet */
+	bool is_listing;
+	/* of a list: who waits for it; NULL: nobody does any more */
+	struct gather *gather;
+	/* of a call: */
+	struct server_call *call;
+	struct buf name, args; /* its own name; args.n = 0: none */
+	struct query *queries; /* questions that are with the client */
+};
+
+/* A question of a server that is with the client. */
+struct query {
+	struct query *next;
+	struct deal *deal;
+	struct client *client;
+	uint64_t ask;
+	struct server_question *question;
+};
+
+/* Wait for a list of every server. */
+struct gather {
+	struct gateway *g;
+	struct server_call *call;
+	enum listing_kind kind;
+	size_t left; /* servers that have not told theirs */
+	struct loop_timer late;
+	void (*done)(struct gather *w);
+	/* of a list: */
+	void (*more)(void *arg, struct server_call *c, struct jw *w);
+	void *arg;
+	/* of a call whose server is looked for: */
+	struct buf name, args;
+	bool looks_at_templates;
+};
+
+static const char *const notices[N_KINDS] = {
+	[LISTING_TOOLS] = "notifications/tools/list_changed",
+	[LISTING_RESOURCES] = "notifications/resources/list_changed",
+	[LISTING_TEMPLATES] = "notifications/resources/list_changed",
+	[LISTING_PROMPTS] = "notifications/prompts/list_changed",
+};
+
+/* ---- lists of one server, as clients see them ---- */
+
+static const struct scrub *scrub_of(const struct upstream *up)
+{
+	const struct scrub *own = pool_scrub(&up->user);
+
+	return own ? own : up->g->scrub;
+}
+
+/* Take out secrets; the text itself where there are none. */
+static struct str clean(const struct upstream *up, struct str json,
+			struct buf *room)
+{
+	const struct scrub *scrub = scrub_of(up);
+
+	if (scrub_is_empty(scrub))
+		return json;
+	scrub_json(scrub, json, room);
+	return buf_str(room);
+}
+
+static int compare(const void *a, const void *b, void *item)
+{
+	const struct shown *all = item;
+	struct str x = all[*(const size_t *)a].name;
+	struct str y = all[*(const size_t *)b].name;
+	int r = memcmp(x.p, y.p, x.n < y.n ? x.n : y.n);
+
+	return r ? r : (x.n > y.n) - (x.n < y.n);
+}
+
+static const struct shown *find_shown(const struct catalogue *list,
+				      struct str name)
+{
+	size_t from = 0, to = list->n;
+
+	while (from < to) {
+		size_t at = from + (to - from) / 2;
+		const struct shown *s = &list->item[list->order[at]];
+		size_t n = s->name.n < name.n ? s->name.n : name.n;
+		int r = memcmp(name.p, s->name.p, n);
+
+		if (!r && s->name.n == name.n)
+			return s;
+		if (r > 0 || (!r && name.n > s->name.n))
+			from = at + 1;
+		else
+			to = at;
+	}
+	return NULL;
+}
+
+/* Report whether a tool may be called, as far as its name and hints tell. */
+static bool is_offered(const struct upstream *up,
+		       const struct listing_item *item, struct arena *arena)
+{
+	const struct server *s = up->server;
+	const char *tool = arena_strndup(arena, item->name.p, item->name.n);
+
+	return !tool_policy_names(s, tool,
+				  tool_policy_write(&up->g->o.file->config,
+						    up->plan->step),
+				  up->g->o.confirmed, arena) &&
+	       !tool_policy_hints(s, item->json, arena);
+}
+
+/* Append the object with another name, all else as it came. */
+static void rename_to(struct str json, struct str name, struct buf *out)
+{
+	struct jw w = jw_begin(out);
+
+	for (struct scan_iter it = scan_over(json); scan_next(&it);) {
+		jw_key_raw(&w, it.key);
+		if (scan_is(it.key, "name"))
+			jw_str(&w, name);
+		else
+			jw_raw(&w, it.value);
+	}
+	jw_end(&w);
+}
+
+static void take_list(struct upstream *up, const struct listing *l)
+{
+	AUTO(arena_release) struct arena scratch = ARENA_INIT;
+	struct catalogue *list = &up->lists[l->kind];
+	bool is_named = l->kind == LISTING_TOOLS || l->kind == LISTING_PROMPTS;
+	char merged[MERGED_NAME_BYTES + 1];
+
+	arena_release(&list->arena);
+	*list = (struct catalogue){
+		.arena = ARENA_INIT,
+		.item = ARENA_ARRAY(&list->arena, struct shown, l->n + 1),
+		.is_known = true,
+	};
+	for (size_t i = 0; i < l->n; i++) {
+		AUTO(buf_release) struct buf room = BUF_INIT(BUF_UNBOUNDED);
+		AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+		const struct listing_item *item = &l->item[i];
+		struct shown *s = &list->item[list->n];
+
+		if (l->kind == LISTING_TOOLS && !is_offered(up, item, &scratch))
+			continue;
+		s->own = arena_str(&list->arena, item->name);
+		s->name = s->own;
+		if (is_named) {
+			merged_name(str_of(up->server->name), item->name,
+				    merged);
+			s->name = str_of(arena_strdup(&list->arena, merged));
+		}
+		if (is_named)
+			rename_to(clean(up, item->json, &room), s->name, &out);
+		else
+			buf_add_str(&out, clean(up, item->json, &room));
+		s->json = arena_buf(&list->arena, &out);
+		list->n++;
+	}
+	list->order = ARENA_ARRAY(&list->arena, size_t, list->n + 1);
+	for (size_t i = 0; i < list->n; i++)
+		list->order[i] = i;
+	qsort_r(list->order, list->n, sizeof(*list->order), compare,
+		list->item);
+}
+
+/* ---- deals: begun when the server is open ---- */
+
+static void begin_call(struct deal *d);
+static void begin_list(struct deal *d);
+static void told_list(struct deal *d, const struct client_listed *l);
+
+static void free_deal(struct deal *d)
+{
+	struct query *q, *next;
+
+	for (q = d->queries; q; q = next) {
+		next = q->next;
+		free(q);
+	}
+	buf_release(&d->name);
+	buf_release(&d->args);
+	free(d);
+}
+
+static void unlink_deal(struct deal **first, struct deal *d)
+{
+	while (*first && *first != d)
+		first = &(*first)->next;
+	if (*first)
+		*first = d->next;
+}
+
+/* End a call with an error, or a list without entries. */
+static void fail_deal(struct deal *d, const char *why)
+{
+	struct server_call *c = d->call;
+
+	if (d->is_listing) {
+		told_list(d, NULL);
+		return;
+	}
+	unlink_deal(&d->up->deals, d);
+	free_deal(d);
+	server_refuse(c, RPC_INTERNAL_ERROR, why);
+}
+
+static void begin(struct deal *d)
+{
+	if (d->is_listing) {
+		begin_list(d);
+		return;
+	}
+	d->next = d->up->deals;
+	d->up->deals = d;
+	begin_call(d);
+}
+
+static struct deal *take_waiting(struct upstream *up)
+{
+	struct deal **last = &up->waiting, *d;
+
+	if (!*last)
+		return NULL;
+	while ((*last)->next)
+		last = &(*last)->next;
+	d = *last;
+	*last = NULL;
+	return d;
+}
+
+static void opened(struct pool_user *u)
+{
+	struct upstream *up = u->arg;
+	struct deal *d;
+
+	up->is_told = false;
+	while (u->client && (d = take_waiting(up)))
+		begin(d);
+}
+
+static void leave(struct upstream *up)
+{
+	if (up->user.server)
+		(void)!pool_leave(up->g->pool, &up->user, POOL_CLOSE,
+				  CLIENT_GRACE_MS);
+}
+
+static void refused(struct pool_user *u, const struct err *err)
+{
+	struct upstream *up = u->arg;
+	const char *why =
+		mem_printf("server %s: %s", up->server->name, err->msg);
+	struct deal *d;
+
+	leave(up);
+	/* each list asks again */
+	if (!up->is_told)
+		log_warning("%s", why);
+	up->is_told = true;
+	while ((d = take_waiting(up)))
+		fail_deal(d, why);
+	free((char *)why);
+}
+
+static void closed(struct pool_user *u, struct client *c)
+{
+	struct upstream *up = u->arg;
+
+	if (*client_failure_sentence(c) && !up->g->is_ending)
+		log_warning("server %s: %s %s", up->server->name,
+			    client_failure_sentence(c),
+			    client_failure_details(c));
+	/* those that wait have it started again */
+	if (!up->waiting)
+		leave(up);
+}
+
+static bool on_event(struct pool_user *u, const struct client_event *e);
+
+static const struct pool_handler handler = {opened, refused, closed, on_event};
+
+/* Begin a deal when its server is open. */
+static void use(struct upstream *up, struct deal *d)
+{
+	const struct server_call *c = d->gather ? d->gather->call : d->call;
+	struct gateway *g = up->g;
+
+	d->up = up;
+	if (up->wrong) {
+		d->next = up->deals;
+		if (!d->is_listing)
+			up->deals = d;
+		fail_deal(d, up->wrong);
+		return;
+	}
+	if (up->user.client && client_is_open(up->user.client)) {
+		begin(d);
+		return;
+	}
+	d->next = up->waiting;
+	up->waiting = d;
+	if (up->user.server)
+		return;
+	up->user = (struct pool_user){
+		.name = up->server->name,
+		.plan = up->plan,
+		.env = env_lines(&up->env),
+		.handler = &handler,
+		.arg = up,
+	};
+	if (c && !g->o.any_client)
+		up->user.can = (struct mcp_declared){
+			.elicit_form = c->can.form,
+			.elicit_url = c->can.url,
+			.sampling = c->can.sampling,
+		};
+	else
+		up->user.can = (struct mcp_declared){
+			.elicit_form = true,
+			.elicit_url = true,
+			.sampling = true,
+		};
+	pool_expect(g->pool, &up->user);
+	pool_enter(g->pool, &up->user);
+}
+
+/* ---- lists ---- */
+
+/* Wait no longer for those of these deals that are late. */
+static void detach(struct deal *d, const struct gather *w)
+{
+	for (; d; d = d->next)
+		if (d->gather == w)
+			d->gather = NULL;
+}
+
+static void detach_all(struct gather *w)
+{
+	for (size_t i = 0; i < w->g->n; i++) {
+		detach(w->g->up[i].waiting, w);
+		detach(w->g->up[i].deals, w);
+	}
+}
+
+static void end_gather(struct gather *w)
+{
+	loop_timer_clear(w->g->o.loop, &w->late);
+	detach_all(w);
+	buf_release(&w->name);
+	buf_release(&w->args);
+	free(w);
+}
+
+/* The deal is freed; l  NULL: there is no list */
+static void told_list(struct deal *d, const struct client_listed *l)
+{
+	struct upstream *up = d->up;
+	struct gather *w = d->gather;
+	enum listing_kind kind = d->kind;
+
+	if (l && (!l->is_known || !up->lists[kind].is_known))
+		take_list(up, l->list);
+	unlink_deal(&up->deals, d);
+	free_deal(d);
+	if (w && !--w->left)
+		w->done(w);
+	else if (!w && l && !up->g->is_ending)
+		up->g->o.changed(up->g->o.arg, notices[kind]);
+}
+
+static void on_list(void *arg, const struct client_listed *l)
+{
+	struct deal *d = arg;
+
+	d->ticket = 0;
+	told_list(d, l->type == CLIENT_RESULT ? l : NULL);
+}
+
+/* Name of the capability of a list. */
+static const char *capability(enum listing_kind kind)
+{
+	return kind == LISTING_TEMPLATES ? "resources" : listing_member(kind);
+}
+
+static void begin_list(struct deal *d)
+{
+	struct client *client = d->up->user.client;
+	const struct client_list list = {d->kind, false, on_list, d};
+
+	d->next = d->up->deals;
+	d->up->deals = d;
+	if (client_is_ready(client) &&
+	    !client_offers(client, capability(d->kind)) &&
+	    d->kind != LISTING_TOOLS)
+		told_list(d, NULL);
+	else if (client_list(client, &list, &d->ticket, ERR_IGNORED) < 0)
+		told_list(d, NULL);
+}
+
+static void on_late(void *arg)
+{
+	struct gather *w = arg;
+
+	w->done(w);
+}
+
+static void on_gather_gone(struct server_call *c)
+{
+	end_gather(c->work);
+}
+
+/* Make sure that the list of every server is known, or was asked for. */
+static struct gather *gather(struct gateway *g, struct server_call *c,
+			     enum listing_kind kind,
+			     void (*done)(struct gather *w))
+{
+	struct gather *w = mem_zalloc(sizeof(*w));
+
+	*w = (struct gather){
+		.g = g,
+		.call = c,
+		.kind = kind,
+		.late = {.fire = on_late, .arg = w},
+		.done = done,
+		.name = BUF_INIT(BUF_UNBOUNDED),
+		.args = BUF_INIT(BUF_UNBOUNDED),
+	};
+	c->work = w;
+	c->gone = on_gather_gone;
+	return w;
+}
+
+/* Ask them; done() may be called before this returns. */
+static void ask_all(struct gather *w)
+{
+	struct gateway *g = w->g;
+
+	/* one more, so that it is not done before all are asked */
+	w->left = g->n + 1;
+	loop_timer_set(g->o.loop, &w->late,
+		       loop_now(g->o.loop) + GATEWAY_LIST_MS * NS_PER_MS);
+	for (size_t i = 0; i < g->n; i++) {
+		struct deal *d = mem_zalloc(sizeof(*d));
+
+		*d = (struct deal){
+			.kind = w->kind, .is_listing = true, .gather = w};
+		use(&g->up[i], d);
+	}
+	if (!--w->left)
+		w->done(w);
+}
+
+/* Has an earlier server this URI? */
+static bool is_taken(const struct gateway *g, size_t before, struct str uri)
+{
+	for (size_t i = 0; i < before; i++)
+		if (find_shown(&g->up[i].lists[LISTING_RESOURCES], uri))
+			return true;
+	return false;
+}
+
+static void write_clash(const struct upstream *up, const struct shown *s,
+			struct jw *w)
+{
+	AUTO(buf_release) struct buf uri = BUF_INIT(BUF_UNBOUNDED);
+
+	buf_addf(&uri, "%s+%.*s", up->server->name, STR_ARG(s->name));
+	jw_object(w);
+	for (struct scan_iter it = scan_over(s->json); scan_next(&it);) {
+		jw_key_raw(w, it.key);
+		if (scan_is(it.key, "uri"))
+			jw_str(w, buf_str(&uri));
+		else
+			jw_raw(w, it.value);
+	}
+	jw_end(w);
+}
+
+static void answer_list(struct gather *w)
+{
+	struct gateway *g = w->g;
+	struct server_call *c = w->call;
+	struct jw *out = server_begin(c);
+
+	jw_kv_array(out, listing_member(w->kind));
+	if (w->more)
+		w->more(w->arg, c, out);
+	for (size_t i = 0; i < g->n; i++) {
+		const struct catalogue *list = &g->up[i].lists[w->kind];
+
+		for (size_t k = 0; k < list->n; k++) {
+			const struct shown *s = &list->item[k];
+
+			if (w->kind == LISTING_RESOURCES &&
+			    is_taken(g, i, s->name))
+				write_clash(&g->up[i], s, out);
+			else
+				jw_raw(out, s->json);
+		}
+	}
+	jw_end(out);
+	end_gather(w);
+	server_finish(c, true);
+}
+
+void gateway_list(struct gateway *g, struct server_call *c,
+		  enum listing_kind kind,
+		  void (*more)(void *arg, struct server_call *c, struct jw *w),
+		  void *arg)
+{
+	struct gather *w = gather(g, c, kind, answer_list);
+
+	w->more = more;
+	w->arg = arg;
+	ask_all(w);
+}
+
+/* ---- questions ---- */
+
+static void end_query(struct query *q)
+{
+	struct query **at = &q->deal->queries;
+
+	while (*at != q)
+		at = &(*at)->next;
+	*at = q->next;
+	free(q);
+}
+
+static void on_reply(void *arg, const struct server_reply *r)
+{
+	AUTO(buf_release) struct buf why = BUF_INIT(BUF_UNBOUNDED);
+	struct query *q = arg;
+	struct client *client = q->client;
+	uint64_t ask = q->ask;
+
+	end_query(q);
+	if (r->result.p && scan_type(r->result) == SCAN_OBJECT) {
+		client_answer(client, ask, r->result);
+		return;
+	}
+	if (!r->message.p || !scan_string(r->message, &why))
+		buf_adds(&why, "the client gave no answer");
+	client_answer_error(client, ask,
+			    r->result.p ? RPC_INTERNAL_ERROR : r->code,
+			    buf_cstr(&why));
+}
+
+/* Call that a question belongs to; NULL: that cannot be said. */
+static struct deal *deal_of(const struct upstream *up, uint64_t ticket)
+{
+	struct deal *only = NULL;
+
+	for (struct deal *d = up->deals; d; d = d->next) {
+		if (d->is_listing || !d->ticket)
+			continue;
+		if (d->ticket == ticket)
+			return d;
+		if (only && only->call->s != d->call->s)
+			return NULL;
+		only = d;
+	}
+	return ticket ? NULL : only;
+}
+
+static bool ask_client(struct upstream *up, const struct client_event *e)
+{
+	AUTO(buf_release) struct buf room = BUF_INIT(BUF_UNBOUNDED);
+	struct deal *d = deal_of(up, e->ticket);
+	struct query *q;
+
+	if (!d) {
+		client_answer_error(up->user.client, e->of->ask,
+				    RPC_INTERNAL_ERROR,
+				    "no client can be told from the others "
+				    "that this question is for");
+		return true;
+	}
+	q = mem_zalloc(sizeof(*q));
+	*q = (struct query){d->queries, d, up->user.client, e->of->ask, NULL};
+	d->queries = q;
+	q->question = server_ask(d->call, e->of->method,
+				 clean(up, e->of->params, &room), on_reply, q);
+	if (q->question)
+		return true;
+	end_query(q);
+	client_answer_error(up->user.client, e->of->ask, RPC_METHOD_NOT_FOUND,
+			    "the client behind matins serve cannot be asked "
+			    "that: it does not declare it");
+	return true;
+}
+
+static void withdraw(struct upstream *up, uint64_t ask)
+{
+	for (struct deal *d = up->deals; d; d = d->next)
+		for (struct query *q = d->queries; q; q = q->next) {
+			if (q->ask != ask)
+				continue;
+			server_withdraw(d->call, q->question);
+			end_query(q);
+			return;
+		}
+}
+
+static bool on_event(struct pool_user *u, const struct client_event *e)
+{
+	struct upstream *up = u->arg;
+
+	if (e->type == CLIENT_ASKED)
+		return ask_client(up, e);
+	if (e->type == CLIENT_ASK_GONE)
+		withdraw(up, e->of->ask);
+	for (size_t i = 0; e->type == CLIENT_CHANGED && i < N_KINDS; i++)
+		if (i != LISTING_TEMPLATES &&
+		    !strcmp(e->of->method, notices[i]))
+			up->g->o.changed(up->g->o.arg, notices[i]);
+	return false;
+}
+
+/* ---- calls ---- */
+
+/* Free the deal of a call that is over; its call lives on. */
+static struct server_call *end_deal(struct deal *d)
+{
+	struct server_call *c = d->call;
+
+	unlink_deal(&d->up->deals, d);
+	free_deal(d);
+	c->gone = NULL;
+	c->work = NULL;
+	return c;
+}
+
+static void tell_progress(struct deal *d, const struct session_event *of)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf room = BUF_INIT(BUF_UNBOUNDED);
+	struct jw w;
+
+	if (!d->call->token.p)
+		return;
+	w = jw_begin(&out);
+	jw_kv_raw(&w, "progress", of->progress);
+	if (of->total.p)
+		jw_kv_raw(&w, "total", of->total);
+	if (of->message.n)
+		jw_kv_str(&w, "message", of->message);
+	jw_end(&w);
+	server_progress(d->call, clean(d->up, buf_str(&out), &room));
+}
+
+/* An error of the server; its text without secrets. */
+static void pass_error(struct deal *d, const struct session_event *of)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf data = BUF_INIT(BUF_UNBOUNDED);
+	struct str more = {NULL, 0};
+
+	if (of->data.p)
+		more = clean(d->up, of->data, &data);
+	scrub_apply(scrub_of(d->up), of->message, &text);
+	server_pass_error(end_deal(d), of->code, buf_cstr(&text), more);
+}
+
+static void on_answer(void *arg, const struct client_event *e)
+{
+	AUTO(buf_release) struct buf room = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf why = BUF_INIT(BUF_UNBOUNDED);
+	struct deal *d = arg;
+	struct str result;
+
+	switch (e->type) {
+	case CLIENT_RESULT:
+		if (scan_type(e->of->result) != SCAN_OBJECT) {
+			server_refuse(end_deal(d), RPC_INTERNAL_ERROR,
+				      "the server's result is no object");
+			return;
+		}
+		result = clean(d->up, e->of->result, &room);
+		server_pass(end_deal(d), result);
+		return;
+	case CLIENT_ERROR:
+		pass_error(d, e->of);
+		return;
+	case CLIENT_FAILED:
+		buf_addf(&why, "server %s: %s", d->up->server->name,
+			 e->sentence);
+		server_refuse(end_deal(d), RPC_INTERNAL_ERROR, buf_cstr(&why));
+		return;
+	case CLIENT_PROGRESS:
+		tell_progress(d, e->of);
+		return;
+	default:
+		return;
+	}
+}
+
+static void on_call_gone(struct server_call *c)
+{
+	struct deal *d = c->work;
+	struct client *client = d->up->user.client;
+
+	if (d->ticket && client && d->kind == LISTING_TOOLS && d->is_listing)
+		client_unlist(client, d->ticket);
+	else if (d->ticket && client)
+		client_cancel(client, d->ticket, REASON_CANCELLED,
+			      "the client cancelled it");
+	unlink_deal(&d->up->waiting, d);
+	unlink_deal(&d->up->deals, d);
+	free_deal(d);
+}
+
+/* Params of prompts/get and resources/read, as the server knows them. */
+static struct str own_params(const struct deal *d, struct buf *out)
+{
+	struct jw w = jw_begin(out);
+
+	jw_kv_str(&w, d->kind == LISTING_PROMPTS ? "name" : "uri",
+		  buf_str(&d->name));
+	if (d->args.n)
+		jw_kv_raw(&w, "arguments", buf_str(&d->args));
+	jw_end(&w);
+	return buf_str(out);
+}
+
+static void send_call(struct deal *d, bool as_task)
+{
+	AUTO(buf_release) struct buf params = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf origin = BUF_INIT(BUF_UNBOUNDED);
+	struct client *client = d->up->user.client;
+	struct client_call call = {
+		.as_task = as_task,
+		.timeout_ms = d->up->server->timeout_ms,
+		.total_ms = GATEWAY_TOTAL_MS,
+		.on_event = on_answer,
+		.arg = d,
+	};
+	struct err err = ERR_INIT;
+
+	if (d->kind == LISTING_TOOLS) {
+		call.tool = buf_cstr(&d->name);
+		call.params = buf_str(&d->args);
+		buf_addf(&origin, "serve %s", d->call->s->client);
+		call.origin = buf_cstr(&origin);
+	} else {
+		call.method = d->kind == LISTING_PROMPTS ? "prompts/get"
+							 : "resources/read";
+		call.params = own_params(d, &params);
+	}
+	if (client_call(client, &call, &d->ticket, &err) < 0)
+		server_refuse(end_deal(d), RPC_INTERNAL_ERROR, err.msg);
+}
+
+/* A call that bounds or pins forbid is a result that says so. */
+static void deny(struct deal *d, const char *why)
+{
+	struct server_call *c = end_deal(d);
+	struct jw *w = server_begin(c);
+
+	jw_kv_array(w, "content");
+	jw_object(w);
+	jw_kv_cstr(w, "type", "text");
+	jw_kv_cstr(w, "text", why);
+	jw_end(w);
+	jw_end(w);
+	jw_kv_bool(w, "isError", true);
+	server_finish(c, false);
+}
+
+/* Judge the tool as the server lists it now, then call it. */
+static void on_tools(void *arg, const struct client_listed *l)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct deal *d = arg;
+	struct upstream *up = d->up;
+	const struct config *config = &up->g->o.file->config;
+	const struct listing_item *item;
+	const char *why;
+
+	d->ticket = 0;
+	d->is_listing = false;
+	if (l->type == CLIENT_FAILED) {
+		server_refuse(end_deal(d), RPC_INTERNAL_ERROR,
+			      l->event->sentence);
+		return;
+	}
+	if (l->list && !l->is_known)
+		take_list(up, l->list);
+	item = l->list ? listing_find(l->list, buf_str(&d->name)) : NULL;
+	if (!item) {
+		server_refuse(end_deal(d), RPC_INVALID_PARAMS,
+			      "the server has no such tool any more");
+		return;
+	}
+	why = tool_policy_names(up->server, buf_cstr(&d->name),
+				tool_policy_write(config, up->plan->step),
+				up->g->o.confirmed, &arena);
+	if (!why)
+		why = tool_policy_hints(up->server, item->json, &arena);
+	if (!why && up->plan->is_pinned)
+		why = pinned_refusal(config, up->server, item, &arena);
+	if (why)
+		deny(d, why);
+	else
+		send_call(d, tool_needs_task(item->json));
+}
+
+static void begin_call(struct deal *d)
+{
+	const struct client_list list = {LISTING_TOOLS, false, on_tools, d};
+	struct err err = ERR_INIT;
+
+	if (d->kind != LISTING_TOOLS) {
+		send_call(d, false);
+		return;
+	}
+	d->is_listing = true;
+	if (client_list(d->up->user.client, &list, &d->ticket, &err) < 0) {
+		d->is_listing = false;
+		server_refuse(end_deal(d), RPC_INTERNAL_ERROR, err.msg);
+	}
+}
+
+static void start_call(struct upstream *up, struct server_call *c,
+		       enum listing_kind kind, struct str own, struct str args)
+{
+	struct deal *d = mem_zalloc(sizeof(*d));
+
+	*d = (struct deal){
+		.kind = kind,
+		.call = c,
+		.name = BUF_INIT(BUF_UNBOUNDED),
+		.args = BUF_INIT(BUF_UNBOUNDED),
+	};
+	buf_add_str(&d->name, own);
+	buf_add_str(&d->args, args);
+	c->work = d;
+	c->gone = on_call_gone;
+	use(up, d);
+}
+
+/* ---- which server ---- */
+
+/* Does a template begin as the URI does? */
+static bool fits_template(const struct upstream *up, struct str uri)
+{
+	const struct catalogue *list = &up->lists[LISTING_TEMPLATES];
+
+	for (size_t i = 0; i < list->n; i++) {
+		struct str rest = list->item[i].name;
+		struct str start = str_cut(&rest, '{');
+
+		if (start.n && start.n <= uri.n &&
+		    !memcmp(start.p, uri.p, start.n))
+			return true;
+	}
+	return false;
+}
+
+/* The server of a URI in no list; *uri becomes its own. */
+static struct upstream *find_by_uri(struct gateway *g, struct str *uri,
+				    bool has_templates)
+{
+	for (size_t i = 0; i < g->n; i++) {
+		const char *name = g->up[i].server->name;
+		size_t n = strlen(name);
+
+		if (str_starts(*uri, name) && uri->n > n && uri->p[n] == '+') {
+			*uri = str_skip(*uri, n + 1);
+			return &g->up[i];
+		}
+	}
+	for (size_t i = 0; has_templates && i < g->n; i++)
+		if (fits_template(&g->up[i], *uri))
+			return &g->up[i];
+	return NULL;
+}
+
+static struct upstream *find(struct gateway *g, enum listing_kind kind,
+			     struct str *name, bool has_templates)
+{
+	for (size_t i = 0; i < g->n; i++) {
+		const struct shown *s =
+			find_shown(&g->up[i].lists[kind], *name);
+
+		if (!s)
+			continue;
+		*name = s->own;
+		return &g->up[i];
+	}
+	return kind == LISTING_RESOURCES ? find_by_uri(g, name, has_templates)
+					 : NULL;
+}
+
+static void on_found(struct gather *w)
+{
+	AUTO(buf_release) struct buf room = BUF_INIT(BUF_UNBOUNDED);
+	struct gateway *g = w->g;
+	struct server_call *c = w->call;
+	bool is_second = w->kind == LISTING_TEMPLATES;
+	enum listing_kind kind = is_second ? LISTING_RESOURCES : w->kind;
+	struct str name = buf_str(&w->name);
+	struct upstream *up = find(g, kind, &name, is_second);
+
+	if (!up && kind == LISTING_RESOURCES && !is_second) {
+		w->kind = LISTING_TEMPLATES;
+		detach_all(w);
+		ask_all(w);
+		return;
+	}
+	if (!up) {
+		buf_adds(&room, kind == LISTING_TOOLS	  ? "unknown tool "
+				: kind == LISTING_PROMPTS ? "unknown prompt "
+							  : "no server has ");
+		log_visible(&room, str_first(name, 200), false);
+		end_gather(w);
+		server_refuse(c, RPC_INVALID_PARAMS, buf_cstr(&room));
+		return;
+	}
+	buf_add_str(&room, name);
+	name = buf_str(&room);
+	start_call(up, c, kind, name, buf_str(&w->args));
+	end_gather(w);
+}
+
+void gateway_forward(struct gateway *g, struct server_call *c,
+		     enum listing_kind kind, struct str name, struct str args)
+{
+	struct upstream *up = find(g, kind, &name, false);
+	struct gather *w;
+
+	if (up) {
+		start_call(up, c, kind, name, args);
+		return;
+	}
+	w = gather(g, c, kind, on_found);
+	buf_add_str(&w->name, name);
+	buf_add_str(&w->args, args);
+	ask_all(w);
+}
+
+/* ---- from the beginning to the end ---- */
+
+static void open_pool(struct gateway *g)
+{
+	const struct config_file *file = g->o.file;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const char *state = state_dir_find(&arena);
+	const struct client_context context = {
+		.loop = g->o.loop,
+		.gate = g->o.gate,
+		.scrub = g->scrub,
+		.eras = g->eras = eras_open(state),
+	};
+
+	g->credentials = credentials_new(&(struct credentials_context){
+		.loop = g->o.loop,
+		.gate = g->o.gate,
+		.scrub = g->scrub,
+		.policy = &file->config.sandbox,
+		.config = &file->config,
+	});
+	g->remotes = remotes_new(&(struct remotes_options){
+		.loop = g->o.loop,
+		.gate = g->o.gate,
+		.scrub = g->scrub,
+		.keeps_apart = true,
+		.state_dir = state_dir_find(&arena),
+		.config = &file->config,
+	});
+	g->pool = pool_new(&(struct pool_options){
+		.client = context,
+		.sampling_policy = &file->config.sandbox,
+		.sampling_cwd = file->config.dir,
+		.remotes = g->remotes,
+		.credentials = g->credentials,
+	});
+}
+
+/* What keeps a server from being used is told now, and to those that call. */
+static void open_upstream(struct upstream *up, struct arena *arena)
+{
+	struct err err = ERR_INIT;
+
+	if (up->plan->reason != REASON_NONE)
+		up->wrong = arena_strndup(arena, up->plan->error.p,
+					  up->plan->error.n);
+	else if (credentials_give(up->g->credentials, &up->plan->server_env,
+				  NULL, &up->env, &err) < 0)
+		up->wrong = arena_strdup(arena, err.msg);
+	if (up->wrong)
+		log_warning("server %s is not served: %s", up->server->name,
+			    up->wrong);
+}
+
+int gateway_new(const struct gateway_options *o, struct arena *arena,
+		struct gateway **ret, struct err *err)
+{
+	const struct config *config = &o->file->config;
+	struct routine *all = ARENA_NEW(arena, struct routine);
+	const struct strlist *values = &o->file->header_values;
+	struct plan *plan = ARENA_NEW(arena, struct plan);
+	struct plan_options p = {.config = config, .routine = all};
+	struct gateway *g;
+
+	all->steps = ARENA_ARRAY(arena, struct step, o->servers.n + 1);
+	for (size_t i = 0; i < o->servers.n; i++)
+		all->steps[all->n_steps++] = plan_server_step(
+			config_server(config, o->servers.item[i]));
+	if (plan_make(&p, arena, plan, err) < 0)
+		return -1;
+	g = mem_zalloc(sizeof(*g));
+	g->o = *o;
+	g->scrub = scrub_new();
+	for (size_t i = 0; i < values->n; i++)
+		scrub_add(g->scrub, str_of(values->item[i]));
+	log_set_filter(scrub_log_filter, g->scrub);
+	open_pool(g);
+	g->n = plan->n_steps;
+	g->up = ARENA_ARRAY(arena, struct upstream, g->n + 1);
+	for (size_t i = 0; i < g->n; i++) {
+		g->up[i].g = g;
+		g->up[i].plan = &plan->steps[i];
+		g->up[i].server = plan->steps[i].step->server;
+		open_upstream(&g->up[i], arena);
+	}
+	*ret = g;
+	return 0;
+}
+
+void gateway_stop(struct gateway *g)
+{
+	g->is_ending = true;
+	for (size_t i = 0; i < g->n; i++)
+		leave(&g->up[i]);
+}
+
+bool gateway_is_idle(const struct gateway *g)
+{
+	return pool_is_idle(g->pool);
+}
+
+void gateway_free(struct gateway *g)
+{
+	if (!g)
+		return;
+	g->is_ending = true;
+	log_set_filter(NULL, NULL);
+	pool_free(g->pool);
+	for (size_t i = 0; i < g->n; i++) {
+		struct upstream *up = &g->up[i];
+		struct deal *d, *next;
+
+		for (d = up->waiting; d; d = next) {
+			next = d->next;
+			free_deal(d);
+		}
+		for (d = up->deals; d; d = next) {
+			next = d->next;
+			free_deal(d);
+		}
+		for (size_t k = 0; k < N_KINDS; k++)
+			arena_release(&up->lists[k].arena);
+		env_release(&up->env);
+	}
+	remotes_free(g->remotes);
+	credentials_free(g->credentials);
+	eras_free(g->eras);
+	scrub_free(g->scrub);
+	free(g);
+}
