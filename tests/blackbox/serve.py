@@ -257,6 +257,148 @@ def eras(c):
         say("structured content", called)
 
 
+# ---- servers behind it ----
+
+CAN = {"elicitation": {"form": {}}, "sampling": {}}
+PERSON = {"action": "accept", "content": {"name": "Ada", "age": 36}}
+MODEL = {"role": "assistant", "model": "m",
+         "content": {"type": "text", "text": "as asked"}}
+
+
+def text_of(message):
+    return message.get("result", {}).get("content", [{}])[0].get("text")
+
+
+def answered_old(c, tool, method, answer):
+    """Call a tool that asks; the answers to its questions are `answer`."""
+    n = c.send("tools/call", {"name": tool})
+    while True:
+        m = c.read()
+        if m.get("id") == n and "method" not in m:
+            return m
+        if m.get("method") == method:
+            c.raw(json.dumps({"jsonrpc": "2.0", "id": m["id"],
+                              "result": answer}).encode() + b"\n")
+
+
+def answered_new(c, tool, method, answer, can=None):
+    params = {"name": tool}
+    can = CAN if can is None else can
+    m = c.ask("tools/call", alone(params, can))
+    while m.get("result", {}).get("resultType") == "input_required":
+        asked = m["result"]["inputRequests"]
+        if [q["method"] for q in asked.values()] != [method]:
+            say("asked for", asked)
+        m = c.ask("tools/call", alone({
+            **params, "requestState": m["result"]["requestState"],
+            "inputResponses": {key: answer for key in asked}}, can))
+    return m
+
+
+def questions(c):
+    """Servers of both eras ask clients of both eras."""
+    for server in "new", "old":
+        m = answered_new(c, f"mcp__{server}__ask", "elicitation/create",
+                         PERSON)
+        if text_of(m) != "hello Ada, 36":
+            say("newer client,", server, m)
+        m = answered_new(c, f"mcp__{server}__sample",
+                         "sampling/createMessage", MODEL)
+        if "as asked" not in json.dumps(m):
+            say("newer client, sampling,", server, m)
+    c.hello(can={"elicitation": {}, "sampling": {}})
+    for server in "new", "old":
+        m = answered_old(c, f"mcp__{server}__ask", "elicitation/create",
+                         PERSON)
+        if text_of(m) != "hello Ada, 36":
+            say("older client,", server, m)
+        m = answered_old(c, f"mcp__{server}__sample",
+                         "sampling/createMessage", MODEL)
+        if "as asked" not in json.dumps(m):
+            say("older client, sampling,", server, m)
+
+
+def parked(c):
+    """Answers to questions that nobody asked, or that were answered."""
+    m = c.ask("tools/call", alone({"name": "mcp__new__ask"}, CAN))["result"]
+    state = m["requestState"]
+    bad = c.ask("tools/call", alone({
+        "name": "mcp__new__ask", "requestState": state[::-1],
+        "inputResponses": {}}, CAN))
+    if bad.get("error", {}).get("code") != -32602:
+        say("a state that was made up", bad)
+    again = c.ask("tools/call", alone({
+        "name": "mcp__new__ask", "requestState": state,
+        "inputResponses": {}}, CAN))["result"]
+    if again.get("resultType") != "input_required":
+        say("no answer was taken for one", again)
+    last = c.ask("tools/call", alone({
+        "name": "mcp__new__ask", "requestState": again["requestState"],
+        "inputResponses": {k: PERSON for k in again["inputRequests"]}}, CAN))
+    if text_of(last) != "hello Ada, 36":
+        say("at last", last)
+    late = c.ask("tools/call", alone({
+        "name": "mcp__new__ask", "requestState": again["requestState"],
+        "inputResponses": {}}, CAN))
+    if "error" not in late:
+        say("answered twice", late)
+
+
+def mute(c):
+    """A client that cannot be asked: the server is told, nothing hangs."""
+    c.hello()
+    for server in "new", "old":
+        m = c.ask("tools/call", {"name": f"mcp__{server}__ask"})
+        if "hello" in json.dumps(m):
+            say(server, m)
+
+
+def changes(c):
+    """A list that changes is told to clients of both eras."""
+    n = c.send("subscriptions/listen", alone({
+        "notifications": {"toolsListChanged": True}}))
+    first = c.read()
+    if first.get("method") != "notifications/subscriptions/acknowledged":
+        say("first", first)
+    c.ask("tools/call", alone({"name": "mcp__new__change"}))
+    told = [m for m in c.messages if m.get("method") ==
+            "notifications/tools/list_changed"]
+    if not told:
+        told = [c.read()]
+    if told[0]["params"]["_meta"][META + "subscriptionId"] != n:
+        say("the newer era", told)
+    del c.messages[:]
+    c.hello()
+    c.ask("tools/call", {"name": "mcp__old__change"})
+    while not any(m.get("method") == "notifications/tools/list_changed" and
+                  "params" not in m for m in c.messages):
+        c.read()
+
+
+def stopped(c):
+    """A cancelled call is cancelled at the server, and others go on."""
+    c.hello()
+    c.ask("tools/call", {"name": "mcp__old__echo", "arguments": {"text": "x"}})
+    n = c.send("tools/call", {"name": "mcp__old__slow"})
+    c.ask("tools/call", {"name": "mcp__old__echo", "arguments": {"text": "y"}})
+    c.send("notifications/cancelled", {"requestId": n}, is_request=False)
+    m = c.ask("tools/call", {"name": "mcp__old__echo",
+                             "arguments": {"text": "z"}})
+    if text_of(m) != "z" or any(x.get("id") == n for x in c.messages):
+        say("after it", m)
+
+
+def dies(c):
+    """A server that dies fails its call, and the next has another."""
+    c.hello()
+    m = c.ask("tools/call", {"name": "mcp__frail__die"})
+    if "error" not in m or "frail" not in m["error"]["message"]:
+        say("died", m)
+    m = c.ask("tools/call", {"name": "mcp__frail__live"})
+    if text_of(m) != "alive":
+        say("again", m)
+
+
 def main():
     scene = globals()[sys.argv[1]]
     c = Client(sys.argv[2:])

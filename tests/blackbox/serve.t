@@ -126,9 +126,9 @@ nothing_left "too many calls: nothing is left" "sleep 987"
 
 # ---- usage ----
 
-run_matins serve
-exit_is "nothing to serve is a usage error" 64
-err_like "nothing to serve: the option is named" '--routines'
+run_matins serve --servers nope
+exit_is "an unknown server cannot be served" 1
+err_like "an unknown server is named" 'nope'
 run_matins serve --routines -c none.toml
 exit_is "a configuration that is not there" 1
 unset MATINS_ALLOW
