@@ -61,26 +61,6 @@ static int ask_line(struct asker *a, const struct buf *prompt, struct str *ret,
 
 /* ---- schemas ---- */
 
-/* Follow references "#/…" of the schema. */
-static struct str deref(const struct asker *a, struct str schema)
-{
-	for (int i = 0; i < DEPTH_MAX; i++) {
-		struct str at = a->root, rest, ref;
-
-		ref = scan_decoded(scan_text(schema, "$ref"), SIZE_MAX,
-				   &a->t->arena);
-		if (!str_starts(ref, "#/"))
-			break;
-		rest = str_skip(ref, 2);
-		while (rest.p && at.p)
-			at = scan_named(at, str_cut(&rest, '/'));
-		if (!at.p)
-			break;
-		schema = at;
-	}
-	return schema;
-}
-
 static bool read_property(struct asker *a, struct str schema,
 			  struct schema_property *ret)
 {
@@ -89,7 +69,7 @@ static bool read_property(struct asker *a, struct str schema,
 	struct jw w = jw_begin(&text);
 
 	jw_kv_object(&w, "properties");
-	jw_kv_raw(&w, "v", deref(a, schema));
+	jw_kv_raw(&w, "v", schema_deref(a->root, schema, &a->t->arena));
 	jw_end(&w);
 	jw_end(&w);
 	return schema_compile(arena_str(&a->t->arena, buf_str(&text)), NULL, &s,
@@ -232,7 +212,8 @@ static int ask_whether(struct asker *a, const char *path, struct err *err)
 static int ask_value(struct asker *a, struct str schema, const char *path,
 		     bool required, int depth, struct buf *out, struct err *err)
 {
-	const struct str none = {NULL, 0}, whole = deref(a, schema);
+	const struct str none = {NULL, 0},
+			 whole = schema_deref(a->root, schema, &a->t->arena);
 	const bool nests = depth < DEPTH_MAX;
 	struct schema_property p = {.types = 0};
 	struct str line = {NULL, 0}, items = scan_some(whole, "items");
@@ -336,7 +317,8 @@ int ask_args(struct target *t, struct str schema, struct str *args,
 		       err);
 	if (r < 0)
 		return -1;
-	r = ask_object(&a, deref(&a, schema), *args, "", 0, &out, err);
+	r = ask_object(&a, schema_deref(schema, schema, &t->arena), *args, "",
+		       0, &out, err);
 	loop_unwatch(&t->loop, &a.typed);
 	buf_release(&a.line);
 	if (r == 0)

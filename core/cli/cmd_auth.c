@@ -468,18 +468,19 @@ static int status(struct target *t, struct err *err)
 
 /* ---- the command ---- */
 
-struct action {
+struct auth_verb {
 	const char *word;
 	int (*run)(struct target *t, struct err *err);
 };
 
-static struct action actions[] = {
+static struct auth_verb actions[] = {
 	{"login", login},
 	{"status", status},
 	{"logout", logout},
 };
 
-static int check(const struct args *args, struct action **ret, struct err *err)
+static int check(const struct args *args, struct auth_verb **ret,
+		 struct err *err)
 {
 	const char *given = args->positional[0];
 	const char *words[ARRAY_LEN(actions)];
@@ -508,7 +509,7 @@ static int check(const struct args *args, struct action **ret, struct err *err)
 
 static int run_action(struct target *t, void *arg, struct err *err)
 {
-	const struct action *action = arg;
+	const struct auth_verb *action = arg;
 
 	if (!t->remote)
 		return err_set(
@@ -520,7 +521,7 @@ static int run_action(struct target *t, void *arg, struct err *err)
 
 int cmd_auth(const struct args *args, struct err *err)
 {
-	struct action *action;
+	struct auth_verb *action;
 
 	if (check(args, &action, err) < 0)
 		return -1;

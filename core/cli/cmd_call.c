@@ -11,6 +11,7 @@
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/cli/ask_args.h"
+#include "core/cli/call.h"
 #include "core/cli/command.h"
 #include "core/cli/confirm.h"
 #include "core/cli/put.h"
@@ -798,15 +799,30 @@ static int print_result(struct target *t, struct str result,
 	return got < 0 ? -1 : target_say_saved(t, t->json, err);
 }
 
+/* Hand the result, without secrets, to whoever asked for it. */
+static int keep_result(const struct target *t, const struct mcp_tool_result *r,
+		       struct call_outcome *o)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+
+	report_mcp_output(&text, r->content);
+	scrub_apply(t->scrub, buf_str(&text), &o->output);
+	if (r->structured.p)
+		scrub_json(t->scrub, r->structured, &o->structured);
+	return 0;
+}
+
 static int finish_one(struct target *t, struct tool_check *check,
-		      struct str result, struct err *err)
+		      struct str result, struct call_outcome *o,
+		      struct err *err)
 {
 	struct mcp_tool_result r = {0};
 	int status;
 
 	if (mcp_read_tool_result(result, client_server(t->client)->revision, &r,
 				 err) < 0 ||
-	    print_result(t, result, &r, err) < 0 ||
+	    (t->catches ? keep_result(t, &r, o)
+			: print_result(t, result, &r, err)) < 0 ||
 	    check_result(t, check, result, err) < 0)
 		status = -1;
 	else if (r.is_error && !args_has(t->args, "ignore-tool-error"))
@@ -844,7 +860,8 @@ static int deny_one(struct target *t, const struct err *err)
  * tools  NULL: not known
  */
 static int call_one(struct target *t, const struct listing *tools,
-		    struct tool_check *check, struct err *err)
+		    struct tool_check *check, struct call_outcome *o,
+		    struct err *err)
 {
 	const char *name = t->tool;
 	const struct listing_item *item =
@@ -852,12 +869,20 @@ static int call_one(struct target *t, const struct listing *tools,
 	struct str tool = item ? item->json : (struct str){NULL, 0}, result;
 	struct client_call call = {.tool = name};
 	struct tool_findings found;
+	const char *why;
 
 	if (!item && tools)
 		return target_unknown(t, tools, name, err);
 	if (item &&
 	    (check_hints(t, item, err) < 0 || check_pin(t, item, err) < 0))
 		return deny_one(t, err);
+	why = item && o
+		      ? pinned_action_refusal(o->action, item->json, &t->arena)
+		      : NULL;
+	if (why) {
+		(void)err_set(err, ERR_PIN, "%s", why);
+		return deny_one(t, err);
+	}
 	tool_check_init(check, tool);
 	if (tool_args_read(t->args, NULL,
 			   tool.p ? tool_input_schema(tool) : tool, &t->arena,
@@ -873,7 +898,7 @@ static int call_one(struct target *t, const struct listing *tools,
 	if (say_findings(&found, rigour_of(t), err) < 0 ||
 	    target_result(t, &call, name, &result, err) < 0)
 		return -1;
-	return finish_one(t, check, result, err);
+	return finish_one(t, check, result, o, err);
 }
 
 /* ---- the command ---- */
@@ -914,9 +939,12 @@ static int check_usage(const struct args *args, struct err *err)
 	return args_count(args, "jobs", JOBS_MAX, &jobs, err);
 }
 
-static int call(struct target *t, UNUSED void *arg, struct err *err)
+/* arg  struct call_outcome, or NULL */
+static int call(struct target *t, void *arg, struct err *err)
 {
-	const bool needs_list = t->keys.pin || t->keys.read_only;
+	const struct call_outcome *o = arg;
+	const bool needs_list = t->keys.pin || t->keys.read_only ||
+				(o && o->action && o->action->pin);
 	struct tool_check check = {0};
 	struct listing tools;
 	int r = 1;
@@ -934,10 +962,17 @@ static int call(struct target *t, UNUSED void *arg, struct err *err)
 	if (r >= 0)
 		r = args_has(t->args, "batch")
 			    ? call_many(t, r ? NULL : &tools, err)
-			    : call_one(t, r ? NULL : &tools, &check, err);
+			    : call_one(t, r ? NULL : &tools, &check, arg, err);
 	listing_release(&tools);
 	tool_check_release(&check);
 	return r;
+}
+
+int call_tool(const struct args *args, struct call_outcome *o, struct err *err)
+{
+	return target_run(args,
+			  args_has(args, "json") ? TARGET_CATCH : TARGET_START,
+			  call, o, err);
 }
 
 int cmd_call(const struct args *args, struct err *err)

@@ -6,6 +6,7 @@
 #include "core/base/log.h"
 #include "core/base/scan.h"
 #include "core/base/state_dir.h"
+#include "core/cli/cmd_do.h"
 #include "core/cli/key_options.h"
 #include "core/cli/param_options.h"
 #include "core/cli/put.h"
@@ -370,6 +371,15 @@ static void add_routines(struct line *l)
 			 c->routines[i].description);
 }
 
+static void add_actions(struct line *l)
+{
+	const struct config *c = open_names(l);
+
+	for (size_t i = 0; c && i < c->n_actions; i++)
+		add_line(l, str_of(c->actions[i].name),
+			 c->actions[i].description);
+}
+
 static void add_steps(struct line *l)
 {
 	const struct config *c = l->routine ? open_names(l) : NULL;
@@ -568,7 +578,12 @@ static void add_given(struct line *l)
 
 	if (has_first && !l->n_given)
 		return;
-	if (takes(l, "ROUTINE")) {
+	if (takes(l, "ACTION")) {
+		if (n == 0)
+			add_actions(l);
+		else
+			add_options(l);
+	} else if (takes(l, "ROUTINE")) {
 		if (n == 0)
 			add_routines(l);
 		else if (n < l->command->max && takes(l, "STEP"))
@@ -596,6 +611,7 @@ static void answer_line(struct line *l, int argc, char **argv)
 {
 	static const struct option none[] = {{0}};
 	static const struct command common = {.options = none};
+	struct command own;
 	int at = 0;
 
 	/* options before the command */
@@ -609,6 +625,12 @@ static void answer_line(struct line *l, int argc, char **argv)
 				break;
 		if (!l->command->name)
 			return;
+		if (l->command->run == cmd_do) {
+			own = *l->command;
+			(void)!do_options(argc - at - 1, argv + at, &l->arena,
+					  &own, ERR_IGNORED);
+			l->command = &own;
+		}
 		read_line(l, argc - at, argv + at);
 	} else if (argc) {
 		read_word(l, argv[argc - 1]);
@@ -675,14 +697,23 @@ static int completion_answer(int argc, char **argv, struct err *err)
 int command_run(int argc, char **argv, struct err *err)
 {
 	AUTO(args_release) struct args args = {0};
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	const struct command *cmd;
+	struct command own;
 
 	/* a command of completion scripts only, so it has no row */
 	if (strcmp(argv[0], "__complete") == 0)
 		return completion_answer(argc - 1, argv + 1, err);
 	args_find_json(argc, argv);
-	if (find_command(argv[0], &cmd, err) < 0 ||
-	    args_parse(cmd->name, cmd->options, argc - 1, argv + 1, &args,
+	if (find_command(argv[0], &cmd, err) < 0)
+		return -1;
+	if (cmd->run == cmd_do) {
+		own = *cmd;
+		cmd = &own;
+		if (do_options(argc, argv, &arena, &own, err) < 0)
+			return -1;
+	}
+	if (args_parse(cmd->name, cmd->options, argc - 1, argv + 1, &args,
 		       err) < 0)
 		return -1;
 	if (args.help) {

@@ -870,6 +870,7 @@ static int prepare(struct target *t, const struct args *args,
 		.tool = args->positional[0],
 		.starts = how != TARGET_FIND,
 		.is_survey = survey,
+		.catches = survey || how == TARGET_CATCH,
 		.json = args_has(args, "json"),
 		.strict = args_has(args, "strict"),
 		.scrub = scrub_new(),
@@ -1108,13 +1109,13 @@ static int fail(struct target *t, struct err *err)
 {
 	struct target_answer a = {.outcome = TARGET_FAILED};
 
-	if (t->is_survey && t->failure)
+	if (t->catches && t->failure)
 		return err_set(err, ERR_PEER, "%s", t->failure);
-	if (t->is_survey && t->client && *client_failure_details(t->client))
+	if (t->catches && t->client && *client_failure_details(t->client))
 		return err_set(err, err->kind, "%s; %s",
 			       arena_strdup(&t->arena, err->msg),
 			       client_failure_details(t->client));
-	if (t->is_survey)
+	if (t->catches)
 		return -1;
 	if (t->has_failed)
 		return 1;

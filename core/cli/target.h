@@ -91,7 +91,8 @@ struct target {
 	struct live live;
 	bool starts;	     /* TARGET_START */
 	bool is_survey;	     /* of target_survey() */
-	const char *failure; /* of a survey: what would have been printed */
+	bool catches;	     /* an error is the caller's to print */
+	const char *failure; /* with `catches`: what would have been printed */
 	bool json;	     /* --json */
 	bool strict;	     /* --strict, or the server's key */
 	bool has_failed;     /* the failure has been printed */
@@ -101,8 +102,9 @@ struct target {
 
 enum target_how {
 	TARGET_START,
-	TARGET_TOOL, /* likewise; without a target, the first word names the
-			server, too: core/cli/route.h */
+	TARGET_TOOL,  /* likewise; without a target, the first word names the
+			 server, too: core/cli/route.h */
+	TARGET_CATCH, /* as TARGET_START; an error is the caller's to print */
 	TARGET_FIND, /* nothing is started; the second word may name a server */
 };
 

@@ -363,7 +363,7 @@ void target_print_error(struct target *t, const struct target_answer *a)
 	live_clear(&t->live);
 	say_error(t, a, &says);
 	t->has_failed = true;
-	if (t->is_survey) {
+	if (t->catches) {
 		t->failure = arena_strdup(&t->arena, buf_cstr(&says));
 		return;
 	}

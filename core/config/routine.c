@@ -1119,6 +1119,10 @@ static const struct {
 	 "routine",
 	 {"command", "args", "cwd", "env", "sandbox"},
 	 "the steps of its routine have their own"},
+	{SECTION_step_action,
+	 "action",
+	 {"command", "args", "cwd", "env", "sandbox"},
+	 "the server of its tool has its own"},
 	{SECTION_step_approve,
 	 "message",
 	 {"command", "args", "cwd", "env", "sandbox"},
@@ -1338,6 +1342,33 @@ static void read_steps(const struct reading *r)
 	routine->n_steps = v->array.n;
 	for (size_t i = 0; i < v->array.n; i++)
 		load_step(r, &v->array.item[i], &routine->steps[i]);
+}
+
+static void read_actions(const struct reading *r)
+{
+	struct loader *l = r->l;
+	struct config *c = l->config;
+
+	if (!is_table(r, r->v))
+		return;
+	c->actions = ARENA_ARRAY(l->arena, struct action, r->v->table.n);
+	for (size_t i = 0; i < r->v->table.n; i++) {
+		const struct toml_member *m = &r->v->table.member[i];
+		struct action *action = &c->actions[c->n_actions];
+
+		check_name(l, "action", m->key, m->line, m->col);
+		if (!is_table(r, &m->value))
+			continue;
+		c->n_actions++;
+		action->name = m->key;
+		action->line = m->line;
+		action->col = m->col;
+		load_table(l, &m->value, SECTION_action, SECTION_action,
+			   action);
+		if (!action->server_name || !action->tool)
+			load_error(l, action, "the action lacks \"%s\"",
+				   action->tool ? "server" : "tool");
+	}
 }
 
 static void read_routines(const struct reading *r)
@@ -1593,33 +1624,105 @@ static void load_notices(struct loader *l)
 
 /* ---- the whole ---- */
 
-static void unknown_server(struct loader *l, const struct step *s)
+/* Name the nearest of n names, or say how the one that is missing is defined.
+
+   names  the first member of each of n structs of `size` bytes */
+static void unknown_name(struct loader *l, const struct toml_value *at,
+			 const char *what, const char *name, const void *names,
+			 size_t n, size_t size)
 {
-	const struct config *c = l->config;
-	const char **names = ARENA_ARRAY(l->arena, const char *, c->n_servers);
+	const char **all = ARENA_ARRAY(l->arena, const char *, n);
 	const char *near;
 
-	for (size_t i = 0; i < c->n_servers; i++)
-		names[i] = c->servers[i].name;
-	near = str_nearest(str_of(s->server_name), names, c->n_servers);
+	for (size_t i = 0; i < n; i++)
+		all[i] = *(const char *const *)((const char *)names + i * size);
+	near = str_nearest(str_of(name), all, n);
 	if (near)
-		load_error(l, s->server_at,
-			   "there is no server \"%s\"; did you mean \"%s\"?",
-			   s->server_name, near);
+		load_error(l, at, "there is no %s \"%s\"; did you mean \"%s\"?",
+			   what, name, near);
 	else
-		load_error(l, s->server_at,
-			   "there is no server \"%s\"; define it as "
-			   "[servers.%s]",
-			   s->server_name, s->server_name);
+		load_error(l, at,
+			   "there is no %s \"%s\"; define it as [%ss.%s]", what,
+			   name, what, name);
+}
+
+static void unknown_server(struct loader *l, const struct toml_value *at,
+			   const char *name)
+{
+	const struct config *c = l->config;
+
+	unknown_name(l, at, "server", name, c->servers, c->n_servers,
+		     sizeof(*c->servers));
+}
+
+static void link_action_server(struct loader *l, const struct action *a)
+{
+	const struct toml_value at = {.line = a->line, .col = a->col};
+
+	if (a->server_name && !config_server(l->config, a->server_name))
+		unknown_server(l, &at, a->server_name);
+}
+
+/* Add the defaults of an action for parameters that a step does not give. */
+static void add_defaults(struct loader *l, struct step *s)
+{
+	const struct toml_value *declared = s->action->params, *given;
+	struct toml_value *all = ARENA_NEW(l->arena, struct toml_value);
+	size_t n;
+
+	if (!declared)
+		return;
+	given = s->params ? s->params : s->written;
+	n = s->params ? given->table.n : 0;
+	*all = *given;
+	all->type = TOML_TABLE;
+	all->table.member = ARENA_ARRAY(l->arena, struct toml_member,
+					n + declared->table.n);
+	for (size_t i = 0; i < n; i++)
+		all->table.member[i] = given->table.member[i];
+	for (size_t i = 0; i < declared->table.n; i++) {
+		const struct toml_member *m = &declared->table.member[i];
+		const struct toml_value *v =
+			m->value.type == TOML_TABLE
+				? toml_get(&m->value, "default")
+				: NULL;
+
+		if (!v || (s->params && toml_get(s->params, m->key)))
+			continue;
+		all->table.member[n] = *m;
+		all->table.member[n++].value = *v;
+	}
+	all->table.n = n;
+	s->params = n ? all : NULL;
+}
+
+/* Let the action of a step say what is called. */
+static void link_action(struct loader *l, struct step *s)
+{
+	const struct config *c = l->config;
+
+	s->action = config_action(c, s->action_name);
+	if (!s->action) {
+		unknown_name(l, toml_get(s->written, "action"), "action",
+			     s->action_name, c->actions, c->n_actions,
+			     sizeof(*c->actions));
+		return;
+	}
+	s->server_name = s->action->server_name;
+	s->server_at = toml_get(s->written, "action");
+	s->tool = s->action->tool;
+	add_defaults(l, s);
 }
 
 static void link_step(struct loader *l, struct step *s)
 {
+	if (s->action_name)
+		link_action(l, s);
 	if (!s->server_name)
 		return;
 	s->server = config_server(l->config, s->server_name);
 	if (!s->server)
-		unknown_server(l, s);
+		unknown_server(l, s->server_at, s->server_name);
 	else if (s->server->url && !s->tool)
 		load_error(l, s,
 			   "\"tool\" is missing: server \"%s\" has a url, "
@@ -1666,6 +1769,8 @@ int routine_load(const struct toml_value *root, bool lax, bool policy_only,
 		ret->shared = toml_get(root, "shared");
 		ret->identity = toml_get(root, "identity");
 	}
+	for (size_t i = 0; i < ret->n_actions; i++)
+		link_action_server(&l, &ret->actions[i]);
 	for (size_t i = 0; i < ret->n_routines; i++)
 		for (size_t k = 0; k < ret->routines[i].n_steps; k++)
 			link_step(&l, &ret->routines[i].steps[k]);
@@ -1758,6 +1863,14 @@ const struct notify_rules *config_notify(const struct config *c,
 		r && r->notify.written ? &r->notify : &c->notify;
 
 	return n->written ? n : NULL;
+}
+
+const struct action *config_action(const struct config *c, const char *name)
+{
+	for (size_t i = 0; i < c->n_actions; i++)
+		if (strcmp(c->actions[i].name, name) == 0)
+			return &c->actions[i];
+	return NULL;
 }
 
 const struct server *config_server(const struct config *c, const char *name)

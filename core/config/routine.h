@@ -122,6 +122,17 @@ enum {
 const struct env_ref *server_reference(const struct server *s, size_t nth)
 	MUST_USE;
 
+/* A tool under a name of its own. */
+struct action {
+	const char *name;
+	const char *description; /* or NULL */
+	const char *server_name, *tool;
+	const struct toml_value *params; /* declared: a table, or NULL */
+	struct strlist required;	 /* names of them */
+	const char *pin;		 /* SHA-256 of the tool; or NULL */
+	uint32_t line, col;
+};
+
 struct step {
 	const char *name;
 	const struct toml_value *written; /* table of the step */
@@ -154,6 +165,8 @@ struct step {
 	const struct toml_value *server_at; /* where it is named */
 	const char *stdin_text;		    /* text for the program; or NULL */
 	const char *tool;
+	const char *action_name;
+	const struct action *action;	 /* found by name; NULL without */
 	const struct toml_value *params; /* a table, or NULL */
 	struct gate_policy sandbox;
 	enum sandbox_form sandbox_form;
@@ -239,6 +252,8 @@ struct config {
 	struct gate_leash caveats; /* .source is NULL without the table */
 	struct server *servers;
 	size_t n_servers;
+	struct action *actions;
+	size_t n_actions;
 	struct routine *routines;
 	size_t n_routines;
 	uint64_t keep_runs; /* reports kept, default 100 */
@@ -296,6 +311,8 @@ const struct routine *config_routine(const struct config *c, const char *name)
 const struct notify_rules *config_notify(const struct config *c,
 					 const struct routine *r) MUST_USE;
 const struct server *config_server(const struct config *c, const char *name)
+	MUST_USE;
+const struct action *config_action(const struct config *c, const char *name)
 	MUST_USE;
 
 #endif

@@ -84,6 +84,23 @@ static int judged(struct str file, struct str only, struct arena *arena,
 	return jdoc_parse(arena_buf(arena, &text), arena, ret, err);
 }
 
+int pins_digest(struct str tool, char hex[SHA256_HEX_BYTES], struct err *err)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const struct pins pins = {"", NULL, &tool, 1};
+	const struct str all = {NULL, 0};
+	struct jdoc *doc;
+
+	if (pins_print(&pins, &text, err) < 0 ||
+	    judged(buf_str(&text), all, &arena, &doc, err) < 0)
+		return -1;
+	buf_clear(&text);
+	canon_compact(doc, &text);
+	sha256_hex(buf_str(&text), hex);
+	return 0;
+}
+
 int pins_diff(struct str kept, struct str now, struct str only, struct buf *out,
 	      struct err *err)
 {

@@ -16,6 +16,7 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/err.h"
+#include "core/base/sha256.h"
 
 /* Path of the file of a server. dir  folder of the configuration */
 const char *pins_path(const char *dir, const char *server, struct arena *arena)
@@ -36,6 +37,15 @@ int pins_print(const struct pins *p, struct buf *out, struct err *err) MUST_USE;
 /* Name of the configuration whose server it was that a text was made of, in
    `arena`; NULL: it does not say. */
 const char *pins_owner(struct str kept, struct arena *arena) MUST_USE;
+
+/*
+ * Sum of what is compared of one tool.
+ *
+ * tool    object of tools/list
+ * errors  ERR_SYNTAX, ERR_LIMIT
+ */
+int pins_digest(struct str tool, char hex[SHA256_HEX_BYTES], struct err *err)
+	MUST_USE;
 
 /*
  * Append what differs, as text; nothing for no difference.

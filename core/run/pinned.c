@@ -106,3 +106,23 @@ const char *pinned_refusal(const struct config *config,
 		"%s%s\n%.*s",
 		path, server->name, option, STR_ARG(str_trim(buf_str(&diff))));
 }
+
+const char *pinned_action_refusal(const struct action *action, struct str tool,
+				  struct arena *arena)
+{
+	char hex[SHA256_HEX_BYTES];
+	struct err err = ERR_INIT;
+
+	if (!action || !action->pin)
+		return NULL;
+	if (pins_digest(tool, hex, &err) < 0)
+		return arena_printf(arena, "%s; it was not called", err.msg);
+	if (strcmp(hex, action->pin) == 0)
+		return NULL;
+	return arena_printf(
+		arena,
+		"the tool is not as it was promoted to the action %s, and was "
+		"not called; see it by `matins describe %s.%s`, and write pin "
+		"= \"%s\" to accept it",
+		action->name, action->server_name, action->tool, hex);
+}

@@ -19,6 +19,10 @@ const char *pinned_refusal(const struct config *config,
 			   const struct listing_item *tool, struct arena *arena)
 	MUST_USE;
 
+/* Compare a tool with the pin of an action; as above. action  NULL: none */
+const char *pinned_action_refusal(const struct action *action, struct str tool,
+				  struct arena *arena) MUST_USE;
+
 /* Say that the file of a pinned server cannot be read, as a refusal does; NULL:
    it can. In `arena`. */
 const char *pinned_missing(const struct config *config,

@@ -398,7 +398,9 @@ static void check_and_call(struct call *c, const struct client_listed *l,
 		deny(c, REASON_TOOL_POLICY, why);
 		return;
 	}
-	if (p->is_pinned)
+	pinned = pinned_action_refusal(p->step->action, item->json,
+				       &c->step->arena);
+	if (!pinned && p->is_pinned)
 		pinned = pinned_refusal(p->config, p->step->server, item,
 					&c->step->arena);
 	if (pinned) {
@@ -458,9 +460,10 @@ static void on_list(void *arg, const struct client_listed *l)
 			  "the server answered error %lld to tools/list, which "
 			  "`%s` needs: %.*s",
 			  (long long)e->of->code,
-			  s->plan->strict      ? "strict"
-			  : s->plan->is_pinned ? "pin"
-					       : "read_only",
+			  s->plan->strict ? "strict"
+			  : s->plan->is_pinned || s->plan->step->action
+				  ? "pin"
+				  : "read_only",
 			  STR_ARG(e->of->message));
 		close_call(c);
 	} else if (l->type != CLIENT_RESULT) {
@@ -528,6 +531,7 @@ static void begin(struct step_run *s)
 	c->step = s;
 	ask_for_hint(c);
 	if (s->plan->strict || s->plan->is_pinned ||
+	    (s->plan->step->action && s->plan->step->action->pin) ||
 	    (s->plan->step->server && s->plan->step->server->read_only))
 		list_tools(c, false);
 	else

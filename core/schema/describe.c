@@ -437,3 +437,23 @@ bool schema_keyword(struct str name, enum schema_below *ret,
 	*ret_near = str_nearest(name, names, N_KEYWORDS);
 	return false;
 }
+
+struct str schema_deref(struct str root, struct str schema, struct arena *arena)
+{
+	/* a circle ends somewhere */
+	for (int i = 0; i < 8; i++) {
+		struct str ref = scan_decoded(scan_text(schema, "$ref"),
+					      SIZE_MAX, arena);
+		struct str at = root, rest;
+
+		if (!str_starts(ref, "#/"))
+			break;
+		rest = str_skip(ref, 2);
+		while (rest.p && at.p)
+			at = scan_named(at, str_cut(&rest, '/'));
+		if (!at.p)
+			break;
+		schema = at;
+	}
+	return schema;
+}

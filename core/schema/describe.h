@@ -58,6 +58,15 @@ bool schema_property(const struct schema *s, struct str name,
 enum schema_type schema_property_type(const struct schema *s, struct str name)
 	MUST_USE;
 
+/*
+ * Follow references "#/…" from a schema to the one that is meant, as far as
+ * they lead. Texts that core/base/scan.h proved.
+ *
+ * root  the whole document
+ */
+struct str schema_deref(struct str root, struct str schema, struct arena *arena)
+	MUST_USE;
+
 /* Bits of the types that a proved JSON value has: a number may be an integer.
  */
 unsigned schema_types_of(struct str value) MUST_USE;

@@ -1,0 +1,180 @@
+#!/usr/bin/env bash
+# Actions: `promote` writes them, `do` and steps of type action call them.
+. "${BASH_SOURCE%/*}/lib.sh"
+
+cat >offer.py <<-'END'
+	import json, os, sys
+	SIZE = {"enum": ["small", "large"], "type": "string"}
+	TOOL = {"name": "order", "description": "Order a \u001b[31mdrink",
+	        "inputSchema": {"type": "object", "$defs": {"size": SIZE},
+	        "required": ["kind", "maxResults"],
+	        "properties": {
+	          "kind": {"type": "string", "description": "Of drink"},
+	          "maxResults": {"type": "integer", "default": 10, "maximum": 99},
+	          "size": {"$ref": "#/$defs/size"},
+	          "hot": {"type": "boolean"},
+	          "json": {"type": "object"},
+	          "tags": {"type": "array", "items": {"type": "string"}}}}}
+	if os.path.exists("changed"):
+	    TOOL["description"] = "Order something else"
+	if os.path.exists("gone"):
+	    TOOL["name"] = "buy"
+	for line in sys.stdin:
+	    m = json.loads(line)
+	    if "id" not in m:
+	        continue
+	    r = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+	         "serverInfo": {"name": "s", "version": "1"}}
+	    if m["method"] == "tools/list":
+	        r = {"tools": [TOOL]}
+	    if m["method"] == "tools/call":
+	        a = m["params"].get("arguments", {})
+	        r = {"content": [{"type": "text", "text": json.dumps(a, sort_keys=True)}],
+	             "structuredContent": {"kind": a.get("kind")},
+	             "isError": a.get("kind") == "gin"}
+	    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
+END
+cat >matins.toml <<-END
+	# a comment that stays
+	[servers.shop]
+	command = "$PYTHON"
+	args = ["offer.py"]
+	sandbox = { read = ["."] }
+	[servers.broken]
+	command = "sh"
+	args = ["-c", "exit 3"]
+END
+
+# ---- promote ----
+
+run_matins promote shop.order
+exit_is "without a name: status 64" 64
+run_matins promote shop.ordr --as drink
+exit_is "an unknown tool: status 1" 1
+file_unlike "and nothing is written" matins.toml actions
+run_matins promote shop.order --as drink
+exit_is "a tool is promoted: status 0" 0
+out_like "the difference is shown" '^\+\[actions\.drink\]$'
+file_like "the rest of the file stays" matins.toml '^# a comment that stays'
+file_like "the description, on one line that a terminal may show" matins.toml \
+	'^description = "Order a .*x1b.*drink"$'
+file_like "the pin of the tool" matins.toml '^pin = "[0-9a-f]{64}"$'
+file_like "what is required" matins.toml '^required = \["kind", "maxResults"\]$'
+file_like "a parameter with its default" matins.toml \
+	'^maxResults = \{ type = "integer", default = 10, maximum = 99 \}$'
+file_like "one that the schema refers to" matins.toml \
+	'^size = \{ enum = \["small", "large"\], type = "string" \}$'
+run_matins check
+exit_is "what was written is valid" 0
+cp matins.toml before.toml
+run_matins promote shop.order --as drink
+exit_is "a name that is taken: status 1" 1
+err_like "it says where" 'matins.toml:10: there is an action drink already'
+file_is "and the file stays as it is" matins.toml before.toml
+
+# ---- do ----
+
+run_matins do
+out_like "the actions are listed" '^drink +Order a '
+out_unlike "without control characters" $'\033'
+run_matins do drink --help
+out_like "options of the parameters" '--max-results N +required \(default 10\)'
+out_like "choices" '--size small\|large'
+out_like "both signs of a flag" '--no-hot'
+out_like "a name that the command has itself" '--param-json JSON'
+run_matins do drink --kind tea
+exit_is "an action is called: status 0" 0
+out_is "with its defaults" '{"kind": "tea", "maxResults": 10}'
+run_matins do drink --kind=tea --max-results 3 --no-hot --tags a --tags b \
+	--size large --param-json '{"x":1}'
+out_is "every option has its type" \
+	'{"hot": false, "json": {"x": 1}, "kind": "tea", "maxResults": 3, "size": "large", "tags": ["a", "b"]}'
+run_matins do drink --kind tea --json
+json_is "as JSON" success true code SUCCESS message '' structured.kind tea \
+	output '~"kind": "tea"'
+run_matins do drink --kind gin --json
+exit_is "the tool fails: status 2" 2
+json_is "the tool fails: its code" success false code TOOL_ERROR
+run_matins do drink --kind gin
+exit_is "the tool fails, as text: status 2" 2
+for wrong in '--max-results 3' '--kind tea --max-results 100' \
+	'--kind tea --max-results many' '--kind tea --size huge'; do
+	# shellcheck disable=SC2086
+	run_matins do drink $wrong --json
+	exit_is "wrong parameters ($wrong): status 64" 64
+	json_is "wrong parameters ($wrong): the code" code INVALID_PARAMS
+done
+run_matins do drink --knd tea
+exit_is "an unknown option: status 64" 64
+err_like "an unknown option: the nearest" '--kind'
+run_matins do drnk --kind tea
+exit_is "an unknown action: status 1" 1
+err_like "an unknown action: the nearest" 'did you mean drink'
+run_matins __complete do ''
+out_like "completion knows the actions" '^drink'
+run_matins __complete do drink --size ''
+out_is "and the choices of their options" 'small
+large'
+
+# ---- what can be refused ----
+
+printf '\n[actions.away]\nserver = "broken"\ntool = "t"\n' >>matins.toml
+run_matins do away --json
+exit_is "a server that fails: status 1" 1
+json_is "a server that fails: its code" code CONNECTION_ERROR
+sed 's/^sandbox = .*/&\ndeny_tools = ["order"]/' matins.toml >denied.toml
+run_matins do drink --kind tea --json -c denied.toml
+exit_is "a tool that bounds forbid: status 1" 1
+json_is "a tool that bounds forbid: its code" code DENIED message '~deny_tools'
+
+# ---- steps ----
+
+cat >>matins.toml <<-'END'
+
+	[[routines.r.steps]]
+	name = "one"
+	type = "action"
+	action = "drink"
+	params = { kind = "tea", maxResults = 5 }
+	[[routines.r.steps]]
+	name = "two"
+	type = "action"
+	action = "drink"
+	params = { kind = "$steps.one.data.structuredContent.kind" }
+END
+run_matins run r --json
+exit_is "a step calls an action: status 0" 0
+json_is "with its params" step_results[0].output '{"kind": "tea", "maxResults": 5}' \
+	step_results[0].state ok
+json_is "with references, and defaults of the action" \
+	step_results[1].output '{"kind": "tea", "maxResults": 10}'
+sed 's/action = "drink"/action = "drnk"/' matins.toml >wrong.toml
+run_matins check wrong.toml
+exit_is "a step of no action: status 1" 1
+err_like "a step of no action: the nearest" 'there is no action "drnk"; did you mean "drink"'
+sed 's/^server = "shop"/server = "shp"/' matins.toml >wrong.toml
+run_matins check wrong.toml
+err_like "an action of no server" 'there is no server "shp"; did you mean "shop"'
+
+# ---- a tool that is no longer what it was ----
+
+touch changed
+run_matins do drink --kind tea --json
+exit_is "another tool than was promoted: status 1" 1
+json_is "another tool: its code, and how to accept it" code DENIED \
+	message '~write pin = '
+run_matins run r --json
+json_is "a step is denied, too" step_results[0].state denied step_results[0].reason pin
+run_matins sync shop
+touch -d '+1 hour' matins.toml
+touch gone
+run_matins sync shop
+run_matins check
+err_like "check says that the tool of an action is gone" \
+	'matins.toml:10:.*no tool order since'
+run_matins doctor r
+out_like "doctor says it of steps" 'no tool order since'
+run_matins do drink --kind tea --json
+json_is "a call says it" code SERVER_NOT_FOUND message '~no tool order any more; it seems to be buy'
+
+done_testing
