@@ -296,6 +296,18 @@ static const char *name_in(const char *dir, const char *path,
 	return arena_strndup(arena, path + n + 1, end);
 }
 
+/* A path without links: as a rule it has none, which one call tells. NULL and
+   errno. */
+static char *real_of(const char *path)
+{
+	AUTO(fd_closep) int fd = fd_open_plain(path, 0);
+
+	if (fd >= 0)
+		return mem_strdup(path);
+	return errno == ENOENT || errno == ENOTDIR ? NULL
+						   : realpath(path, NULL);
+}
+
 static const char *name_of(const char *dir, const char *real, const char *word,
 			   struct arena *arena)
 {
@@ -307,7 +319,7 @@ static const char *name_of(const char *dir, const char *real, const char *word,
 	name = name_in(dir, word, arena);
 	if (name)
 		return name;
-	led = realpath(word, NULL);
+	led = real_of(word);
 	return led ? name_in(real, led, arena) : NULL;
 }
 
@@ -315,7 +327,7 @@ const char *depot_server_of(const struct gate_request *request,
 			    struct arena *arena)
 {
 	const char *dir = state_dir_servers(arena);
-	AUTO(mem_freep) char *real = dir ? realpath(dir, NULL) : NULL;
+	AUTO(mem_freep) char *real = dir ? real_of(dir) : NULL;
 	const char *name;
 
 	if (!real)
