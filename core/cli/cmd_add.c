@@ -15,6 +15,7 @@
 #include "core/base/url.h"
 #include "core/cli/command.h"
 #include "core/cli/foreign.h"
+#include "core/cli/install.h"
 #include "core/cli/open.h"
 #include "core/cli/put.h"
 #include "core/cli/rewrite.h"
@@ -29,9 +30,18 @@ const struct option options_add[] = {
 	{"name", 0, "NAME", "name of the server in the configuration"},
 	{"print", 0, NULL,
 	 "install, and print the table instead of writing it"},
+	{"allow-scripts", 0, NULL,
+	 "let programs of packages run while they are installed"},
+	{"runtime", 0, "bundled",
+	 "npm: install Node, too, as the package that carries it"},
 	{0},
 };
 const struct option options_remove[] = {{0}};
+const struct option options_upgrade[] = {
+	{"allow-scripts", 0, NULL, "let programs of packages run meanwhile"},
+	{"runtime", 0, "bundled", "as of add"},
+	{0},
+};
 
 /* Status of an installed server that did not start. */
 #define STATUS_NOT_STARTED 2
@@ -95,6 +105,37 @@ static bool is_in_folder(void *arg, const char *path)
 	       S_ISREG(st.st_mode);
 }
 
+/* A kind that has packages. */
+static int make_packages(struct adding *a,
+			 int (*make)(struct install *i, struct err *err),
+			 struct err *err)
+{
+	struct install i = {
+		.arena = &a->f.arena,
+		.source = a->source,
+		.draft = a->draft.path,
+		.tree = a->draft.tree,
+		.place = a->tree,
+		.allow_scripts = args_has(a->args, "allow-scripts"),
+		.runtime = args_get(a->args, "runtime"),
+	};
+
+	if (install_is_file(a->source))
+		a->about.source = path_resolve(a->source, NULL, &a->f.arena);
+	if (make(&i, err) < 0)
+		return -1;
+	a->about.version = i.version;
+	for (char **word = a->args->after; word && *word; word++)
+		list_add(&i.words, &a->f.arena, *word);
+	add_words(a, &i.words);
+	return 0;
+}
+
+static int make_npm(struct adding *a, struct err *err)
+{
+	return make_packages(a, install_npm, err);
+}
+
 static int make_custom(struct adding *a, struct err *err)
 {
 	const char *folder = path_resolve(a->source, NULL, &a->f.arena);
@@ -102,13 +143,14 @@ static int make_custom(struct adding *a, struct err *err)
 		install_words((const char *const *)a->args->after, a->tree,
 			      is_in_folder, (void *)folder, &a->f.arena);
 
-	if (!words.n)
+	if (!words.n && !a->draft.is_upgrade)
 		return err_set(err, ERR_USAGE,
 			       "add custom: name its program, as it would be "
 			       "started in the folder: matins add custom "
 			       "FOLDER -- PROGRAM ARGS…");
 	a->about.source = folder;
-	add_words(a, &words);
+	if (words.n)
+		add_words(a, &words);
 	return files_copy(folder, a->draft.tree, err);
 }
 
@@ -124,6 +166,7 @@ static int make_url(struct adding *a, struct err *err)
 
 /* Fills the tree, and adds rows. */
 static int (*const makers[])(struct adding *a, struct err *err) = {
+	[INSTALL_NPM] = make_npm,
 	[INSTALL_CUSTOM] = make_custom,
 	[INSTALL_URL] = make_url,
 };
@@ -257,7 +300,7 @@ static int install(struct adding *a, struct err *err)
 	     draft_place(&a->draft,
 			 is_print ? NULL
 				  : path_resolve(a->to.path, NULL, &a->f.arena),
-			 false, err) < 0 ||
+			 err) < 0 ||
 	     trace(a, err) < 0))
 		return -1;
 	if (put_table(a, err) < 0)
@@ -357,5 +400,158 @@ int cmd_remove(const struct args *args, struct err *err)
 	if (r == 0)
 		r = remove_server(&to, args->positional[0], err);
 	rewrite_release(&to);
+	return r;
+}
+
+/* ---- upgrade ---- */
+
+static int find_installed(struct adding *a, struct err *err)
+{
+	const char *name = a->args->positional[0];
+	const struct server *s;
+	int r;
+
+	if (rewrite_open(&a->to, a->args, "upgrade", err) < 0)
+		return -1;
+	s = config_server(&a->to.file.config, name);
+	a->s.name = name;
+	a->name = installed_of(s, name, &a->f.arena);
+	r = a->name ? depot_read(a->name, &a->f.arena, &a->about, err) : 1;
+	if (r > 0)
+		return err_set(err, ERR_UNKNOWN_SERVER,
+			       "%s is no server that `matins add` installed",
+			       name);
+	if (r < 0 || install_kind_find(a->about.kind, &a->kind, err) < 0)
+		return -1;
+	a->source = a->args->positional[1];
+	if (!a->source)
+		a->source = install_newest(a->about.source, &a->f.arena);
+	a->tree = depot_tree(a->name, &a->f.arena);
+	a->draft.is_upgrade = true;
+	return 0;
+}
+
+/* The table of the server, as it is written; an empty one without. */
+static int read_table(struct adding *a, struct toml_value *ret, struct err *err)
+{
+	const struct toml_value *found;
+	struct toml_value root;
+
+	if (toml_parse(&a->f.arena, buf_str(&a->to.old), &root, err) < 0)
+		return -1;
+	found = toml_get(toml_get(&root, "servers"), a->s.name);
+	if (!found)
+		found = toml_get(toml_get(&root, "mcp_servers"), a->s.name);
+	*ret = found && found->type == TOML_TABLE
+		       ? *found
+		       : (struct toml_value){.type = TOML_TABLE};
+	return 0;
+}
+
+static bool is_granted(struct adding *a, const struct toml_value *rows,
+		       const char *value)
+{
+	const char *path = path_resolve(value, a->to.dir, &a->f.arena);
+
+	for (size_t i = 0;
+	     rows && rows->type == TOML_ARRAY && i < rows->array.n; i++)
+		if (place_covers(path_resolve(rows->array.item[i].string.p,
+					      a->to.dir, &a->f.arena),
+				 path))
+			return true;
+	return place_covers(a->tree, path);
+}
+
+/* Needs of the new version that the table does not grant are for a person. */
+static void say_needs(struct adding *a, const struct toml_value *before)
+{
+	const struct toml_value *now = toml_get(&a->s.table, "sandbox");
+
+	for (size_t i = 0; now && i < now->table.n; i++) {
+		const struct toml_member *m = &now->table.member[i];
+
+		for (size_t k = 0;
+		     m->value.type == TOML_ARRAY && k < m->value.array.n; k++) {
+			const char *value = m->value.array.item[k].string.p;
+
+			if (!is_granted(a,
+					toml_get(toml_get(before, "sandbox"),
+						 m->key),
+					value))
+				log_warning("upgrade: %s needs sandbox.%s = "
+					    "[\"%s\"], which its table does "
+					    "not grant",
+					    a->s.name, m->key, value);
+		}
+	}
+}
+
+/* The new version starts once, as the table says; else the old one stays. */
+static int try_upgrade(struct adding *a, struct err *err)
+{
+	const struct server *s = config_server(&a->to.file.config, a->s.name);
+	struct toml_value before, written;
+	int r;
+
+	if (read_table(a, &before, err) < 0 || read_table(a, &written, err) < 0)
+		return -1;
+	for (size_t i = 0; s && i < s->env.n; i++)
+		if (s->env.item[i].source == SECRET_CMD) {
+			log_note("upgrade: %s is not started, since a command "
+				 "gives it a credential",
+				 a->s.name);
+			return 0;
+		}
+	if (written.table.n)
+		a->s.table = written;
+	log_note("upgrade: %s starts once, and lists its tools", a->s.name);
+	r = foreign_trace(&a->f, &a->s,
+			  a->to.file.path ? &a->to.file.config : NULL,
+			  a->to.dir, err);
+	if (r > 0)
+		return err_set(err, ERR_PEER,
+			       "ended by a signal; the old version stays");
+	if (r < 0)
+		return err_wrap(err, "the old version stays, since the new one "
+				     "did not start");
+	say_needs(a, &before);
+	return 0;
+}
+
+static int upgrade(struct adding *a, struct err *err)
+{
+	const char *old;
+
+	if (find_installed(a, err) < 0)
+		return -1;
+	old = a->about.version;
+	a->about.source = a->source;
+	if (draft_open(a->name, &a->draft, err) < 0 ||
+	    makers[a->kind](a, err) < 0 ||
+	    draft_finish(&a->draft, &a->about, err) < 0 ||
+	    draft_place(&a->draft, NULL, err) < 0 || try_upgrade(a, err) < 0 ||
+	    draft_keep(&a->draft, err) < 0)
+		return -1;
+	log_note("upgrade: %s is now of %s%s%s%s%s", a->s.name, a->source,
+		 *a->about.version ? ", version " : "", a->about.version,
+		 *old ? ", before " : "", old);
+	return 0;
+}
+
+int cmd_upgrade(const struct args *args, struct err *err)
+{
+	struct adding a = {
+		.args = args,
+		.lock = -1,
+		.draft = DRAFT_INIT,
+		.s = {.is_usable = true, .table = {.type = TOML_TABLE}},
+	};
+	int r;
+
+	foreign_init(&a.f);
+	r = upgrade(&a, err);
+	draft_release(&a.draft);
+	rewrite_release(&a.to);
+	foreign_release(&a.f);
 	return r;
 }

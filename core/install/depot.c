@@ -180,9 +180,10 @@ int draft_finish(struct draft *d, struct installed_server *about,
 	return fd_replace_file(path, buf_str(&out), 0600, true, err);
 }
 
-static int rename_draft(struct draft *d, bool is_upgrade, struct err *err)
+static int rename_draft(struct draft *d, struct err *err)
 {
-	const unsigned flags = is_upgrade ? RENAME_EXCHANGE : RENAME_NOREPLACE;
+	const unsigned flags =
+		d->is_upgrade ? RENAME_EXCHANGE : RENAME_NOREPLACE;
 
 	if (renameat2(AT_FDCWD, d->path, AT_FDCWD, d->place, flags) == 0)
 		return 0;
@@ -195,18 +196,21 @@ static int rename_draft(struct draft *d, bool is_upgrade, struct err *err)
 	return err_sys(err, errno, "%s", d->place);
 }
 
-int draft_place(struct draft *d, const char *config, bool is_upgrade,
-		struct err *err)
+int draft_place(struct draft *d, const char *config, struct err *err)
 {
 	const char *marker = arena_printf(&d->arena, "%s/" UNFINISHED, d->path);
 
-	d->commit = lock_folder(drafts_dir(&d->arena), LOCK_EX);
-	if (d->commit < 0)
-		return err_sys(err, errno, "lock of the servers");
-	if (!is_upgrade && fd_replace_file(marker, str_of(config ? config : ""),
-					   0600, true, err) < 0)
+	if (!d->is_upgrade &&
+	    fd_replace_file(marker, str_of(config ? config : ""), 0600, true,
+			    err) < 0)
 		return -1;
-	if (rename_draft(d, is_upgrade, err) < 0)
+	/* nobody sweeps the older one before it is known to be of no use */
+	if (d->is_upgrade) {
+		d->old = lock_folder(d->place, LOCK_EX);
+		if (d->old < 0)
+			return err_sys(err, errno, "%s", d->place);
+	}
+	if (rename_draft(d, err) < 0)
 		return -1;
 	d->is_placed = true;
 	return 0;
@@ -226,12 +230,15 @@ int draft_keep(struct draft *d, struct err *err)
 void draft_release(struct draft *d)
 {
 	struct err err = ERR_INIT;
+	int r = 0;
 
-	if ((d->is_placed && files_remove(d->place, &err) < 0) ||
-	    (d->path && files_remove(d->path, &err) < 0))
+	if (d->is_placed)
+		r = d->is_upgrade ? rename_draft(d, &err)
+				  : files_remove(d->place, &err);
+	if (r < 0 || (d->path && files_remove(d->path, &err) < 0))
 		log_warning("%s", err.msg);
 	fd_closep(&d->lock);
-	fd_closep(&d->commit);
+	fd_closep(&d->old);
 	arena_release(&d->arena);
 }
 

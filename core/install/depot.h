@@ -12,7 +12,7 @@
  *	draft_open("files", &d, err)
  *	... fill d.tree ...
  *	draft_finish(&d, &about, err)
- *	draft_place(&d, path of the configuration, is_upgrade, err)
+ *	draft_place(&d, path of the configuration, err)
  *	... write the configuration ...
  *	draft_keep(&d, err)
  *	draft_release(&d)			drops what is not kept
@@ -42,14 +42,13 @@ struct draft {
 	const char *place; /* …/servers/NAME */
 	const char *path;  /* of the draft; after draft_place() the old one's */
 	const char *tree;  /* path/tree */
-	int lock;	   /* owned; -1 */
-	int commit;	   /* owned, the lock of all that is placed; -1 */
-	bool is_placed;
+	int lock, old;	   /* owned; of the draft, of the older one; -1 */
+	bool is_placed, is_upgrade;
 };
 
-#define DRAFT_INIT                                            \
-	{                                                     \
-		.arena = ARENA_INIT, .lock = -1, .commit = -1 \
+#define DRAFT_INIT                                         \
+	{                                                  \
+		.arena = ARENA_INIT, .lock = -1, .old = -1 \
 	}
 
 /*
@@ -61,17 +60,17 @@ int draft_open(const char *name, struct draft *d, struct err *err) MUST_USE;
 int draft_finish(struct draft *d, struct installed_server *about,
 		 struct err *err) MUST_USE;
 /*
- * Take the lock of all places, and put the draft in its own.
+ * Put the draft in its place; of an upgrade in that of the older server.
  *
  * config   absolute path of a configuration that is to name the place; NULL:
  *	    none
  * errors   ERR_CONFIG  a server of that name is installed, and this is no
  *	    upgrade; ERR_SYS
  */
-int draft_place(struct draft *d, const char *config, bool is_upgrade,
-		struct err *err) MUST_USE;
+int draft_place(struct draft *d, const char *config, struct err *err) MUST_USE;
 /* The configuration is written: the server stays. errors  ERR_SYS */
 int draft_keep(struct draft *d, struct err *err) MUST_USE;
+/* Drop what is not kept; the older server has its place again. */
 void draft_release(struct draft *d);
 
 /* Sweep leftovers of processes that were killed; failures are not told. */

@@ -5,27 +5,20 @@
 
 #include "core/base/text.h"
 
-static const struct {
-	const char *name, *source;
-	bool has_words;
-} kinds[] = {
-#define KIND(ident, name, source, has_words) {name, source, has_words},
+static const char *const names[] = {
+#define KIND(ident, name) name,
 	INSTALL_KINDS(KIND)
 #undef KIND
 };
 
 int install_kind_find(const char *word, enum install_kind *ret, struct err *err)
 {
-	const char *names[ARRAY_LEN(kinds)], *near;
-	size_t i;
+	const size_t i = str_index(str_of(word), names, ARRAY_LEN(names));
+	const char *near = str_nearest(str_of(word), names, ARRAY_LEN(names));
 
-	for (i = 0; i < ARRAY_LEN(kinds); i++)
-		names[i] = kinds[i].name;
-	i = str_index(str_of(word), names, ARRAY_LEN(kinds));
 	*ret = (enum install_kind)i;
-	if (i < ARRAY_LEN(kinds))
+	if (i < ARRAY_LEN(names))
 		return 0;
-	near = str_nearest(str_of(word), names, ARRAY_LEN(kinds));
 	return err_set(err, ERR_USAGE,
 		       "add: \"%s\" is not a kind of server%s%s; `matins add "
 		       "--help` lists them",
@@ -34,7 +27,7 @@ int install_kind_find(const char *word, enum install_kind *ret, struct err *err)
 
 const char *install_kind_name(enum install_kind kind)
 {
-	return kinds[kind].name;
+	return names[kind];
 }
 
 /* ---- names ---- */
@@ -71,13 +64,80 @@ static struct str last_part(struct str path)
 	return path;
 }
 
+static const char *const file_ends[] = {".tgz", ".tar.gz"};
+
+bool install_is_file(const char *source)
+{
+	for (size_t i = 0; i < ARRAY_LEN(file_ends); i++)
+		if (str_ends(str_of(source), file_ends[i]))
+			return true;
+	return false;
+}
+
+bool install_is_inside(const char *path)
+{
+	struct str rest = str_of(path);
+
+	while (rest.n)
+		if (str_is(str_cut(&rest, '/'), ".."))
+			return false;
+	return *path && *path != '/';
+}
+
+/* "name@1.2", "name==1.2" and "name[extra]" without what stands behind; a scope
+   begins with the same character. */
+static struct str without_version(struct str name)
+{
+	for (size_t i = 1; i < name.n; i++)
+		if (strchr("@=<>~![ ", name.p[i]))
+			return (struct str){name.p, i};
+	return name;
+}
+
+const char *install_newest(const char *source, struct arena *arena)
+{
+	struct str name = without_version(str_of(source));
+
+	return install_is_file(source) || strchr(source, ':')
+		       ? source
+		       : arena_strndup(arena, name.p, name.n);
+}
+
+/* The name of a file of a package, which its version follows: name-1.2.tgz */
+static struct str without_end(struct str name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(file_ends); i++)
+		if (str_ends(name, file_ends[i]))
+			name.n -= strlen(file_ends[i]);
+	for (size_t i = 1; i + 1 < name.n; i++)
+		if (name.p[i] == '-' && text_is_digit(name.p[i + 1]))
+			return (struct str){name.p, i};
+	return name;
+}
+
+static struct str package_name(enum install_kind kind, const char *source)
+{
+	struct str name = str_of(source);
+
+	if (kind == INSTALL_URL)
+		return host_label(name);
+	if (kind == INSTALL_CUSTOM)
+		return last_part(name);
+	return install_is_file(source) ? without_end(last_part(name))
+				       : last_part(without_version(name));
+}
+
 const char *install_name(enum install_kind kind, const char *source,
 			 struct arena *arena)
 {
-	struct str name = kind == INSTALL_URL ? host_label(str_of(source))
-					      : last_part(str_of(source));
+	struct str name = package_name(kind, source);
 	char *text;
 
+	text = arena_strndup(arena, name.p, name.n < 64 ? name.n : 64);
+	for (char *p = text; *p; p++)
+		if (!text_is_alnum(*p))
+			*p = '-';
+	name = str_of(text);
 	for (size_t i = 0; i < ARRAY_LEN(common_begins); i++)
 		if (str_starts(name, common_begins[i]) &&
 		    name.n > strlen(common_begins[i]))
@@ -86,11 +146,8 @@ const char *install_name(enum install_kind kind, const char *source,
 		if (str_ends(name, common_ends[i]) &&
 		    name.n > strlen(common_ends[i]))
 			name.n -= strlen(common_ends[i]);
-	text = arena_strndup(arena, name.p, name.n < 64 ? name.n : 64);
-	for (char *p = text; *p; p++)
-		if (!text_is_alnum(*p) && *p != '_')
-			*p = '-';
-	return *text && *text != '-' ? text : "server";
+	return name.n && *name.p != '-' ? arena_strndup(arena, name.p, name.n)
+					: "server";
 }
 
 /* ---- words ---- */

@@ -5,15 +5,18 @@
 #ifndef CORE_INSTALL_KINDS_H
 #define CORE_INSTALL_KINDS_H
 
+#include <stdbool.h>
+
 #include "core/base/arena.h"
 #include "core/base/attr.h"
 #include "core/base/err.h"
 #include "core/base/str.h"
 
-/* KIND(name, its argument, needs words behind "--") */
-#define INSTALL_KINDS(X)                    \
-	X(CUSTOM, "custom", "FOLDER", true) \
-	X(URL, "url", "URL", false)
+/* KIND(ident, its name) */
+#define INSTALL_KINDS(X)    \
+	X(NPM, "npm")       \
+	X(CUSTOM, "custom") \
+	X(URL, "url")
 
 enum install_kind {
 #define KIND(ident, ...) INSTALL_##ident,
@@ -31,6 +34,12 @@ const char *install_kind_name(enum install_kind kind) MUST_USE;
  */
 const char *install_name(enum install_kind kind, const char *source,
 			 struct arena *arena) MUST_USE;
+/* Does a source name a file with a package, and not a package by its name? */
+bool install_is_file(const char *source) MUST_USE;
+/* Is a path relative, without a part that is ".."? */
+bool install_is_inside(const char *path) MUST_USE;
+/* A source without its version: the newest one. In `arena`. */
+const char *install_newest(const char *source, struct arena *arena) MUST_USE;
 /*
  * The words that start a server from its copy: words that name files of the
  * folder become their paths in the copy.

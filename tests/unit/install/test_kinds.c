@@ -13,6 +13,12 @@ TEST(install_name, every_source, loses_what_all_servers_have)
 		{INSTALL_URL, "https://api.www.example.com:8443", "example"},
 		{INSTALL_URL, "http://localhost:3000/sse", "localhost"},
 		{INSTALL_URL, "https://mcp", "mcp"},
+		{INSTALL_NPM, "@scope/server-files@1.2.3", "files"},
+		{INSTALL_NPM, "@scope/mcp-server", "server"},
+		{INSTALL_NPM, "weather_mcp@latest", "weather"},
+		{INSTALL_NPM, "./dist/acme-server-x2-1.0.0-rc.1.tgz",
+		 "acme-server-x2"},
+		{INSTALL_NPM, "-x", "server"},
 		{INSTALL_CUSTOM, "/srv/mcp-server-files/", "files"},
 		{INSTALL_CUSTOM, "my notes", "my-notes"},
 		{INSTALL_CUSTOM, "a/weather-mcp-server", "weather"},
@@ -27,6 +33,26 @@ TEST(install_name, every_source, loses_what_all_servers_have)
 			install_name(rows[i].kind, rows[i].source, &arena),
 			rows[i].name);
 	arena_release(&arena);
+}
+
+TEST(install_newest, a_name, loses_its_version)
+{
+	struct arena arena = ARENA_INIT;
+
+	assert_string_equal(install_newest("@a/b@1.2", &arena), "@a/b");
+	assert_string_equal(install_newest("b@^1", &arena), "b");
+	assert_string_equal(install_newest("/x/b-1.tgz", &arena), "/x/b-1.tgz");
+	arena_release(&arena);
+}
+
+TEST(install_is_inside, a_path_that_leads_out, is_not)
+{
+	assert_true(install_is_inside("a/b..c"));
+	assert_true(install_is_inside("./a"));
+	assert_false(install_is_inside("a/../b"));
+	assert_false(install_is_inside(".."));
+	assert_false(install_is_inside("/a"));
+	assert_false(install_is_inside(""));
 }
 
 static bool is_server(void *arg, const char *path)

@@ -1,0 +1,368 @@
+#include "core/cli/install.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "core/base/log.h"
+#include "core/base/loop.h"
+#include "core/base/scan.h"
+#include "core/base/state_dir.h"
+#include "core/base/url.h"
+#include "core/cli/child_run.h"
+#include "core/cli/open.h"
+#include "core/config/paths.h"
+
+/* Bytes of an answer, and of a package.json. */
+#define TEXT_BYTES (16 * 1024 * 1024)
+
+/* ---- one program in the gate ---- */
+
+struct task {
+	struct strlist argv, env;
+	const char *cwd;
+	struct gate_policy policy;
+	struct buf *answer; /* its stdout; NULL: to our stderr */
+};
+
+static void add_words(struct strlist *list, struct arena *arena,
+		      const char *const *words)
+{
+	for (; *words; words++)
+		list_add(list, arena, *words);
+}
+
+/* Hand on variables of ours, where they are set. */
+static void add_own_env(struct task *s, struct arena *arena,
+			const char *const *names)
+{
+	for (; *names; names++)
+		if (env_text(*names))
+			list_add(&s->env, arena,
+				 arena_printf(arena, "%s=%s", *names,
+					      env_text(*names)));
+}
+
+static int start(struct task *s, struct gate *gate,
+		 const struct gate_request *request, int out, struct err *err)
+{
+	struct child_end end;
+	int status;
+
+	if (child_run(gate, request, out, STDERR_FILENO, &end, err) < 0)
+		return -1;
+	status = child_end_status(&end.verdict);
+	if (status && end.verdict.exited)
+		(void)say_advice(&(struct advice_known){
+			.verdict = &end.verdict,
+			.said = buf_str(&end.said),
+			.failed = true,
+			.form = ADVICE_OPTION,
+			.gate = gate,
+			.request = request,
+		});
+	child_end_release(&end);
+	loop_give_signals_back();
+	if (!status)
+		return 0;
+	return err_set(err, ERR_PEER,
+		       "%s %s ended with status %d; nothing "
+		       "was installed",
+		       s->argv.item[0], s->argv.item[1], status);
+}
+
+static int run(struct task *s, struct arena *arena, struct err *err)
+{
+	struct gate_wish wish = {0};
+	struct gate *gate = NULL;
+	AUTO(fd_closep) int null = fd_open("/dev/null", O_RDONLY, 0);
+	AUTO(fd_closep) int answer = memfd_create("answer", MFD_CLOEXEC);
+	struct gate_request request = {
+		.program = s->argv.item[0],
+		.cwd = s->cwd,
+		.cwd_required = true,
+		.policy = &s->policy,
+		.stdio = {null, GATE_PIPE, GATE_PIPE},
+	};
+	int r;
+
+	list_add(&s->argv, arena, NULL);
+	list_add(&s->env, arena, NULL);
+	request.argv = s->argv.item;
+	request.env = s->env.item;
+	list_add(&wish.named, arena, request.program);
+	if (null < 0 || answer < 0)
+		return err_sys(err, errno, "descriptors of a program");
+	if (open_gate(&wish, arena, &gate, err) < 0)
+		return -1;
+	r = start(s, gate, &request, s->answer ? answer : STDERR_FILENO, err);
+	gate_free(gate);
+	if (r < 0 || !s->answer)
+		return r;
+	return lseek(answer, 0, SEEK_SET) < 0
+		       ? err_sys(err, errno, "answer")
+		       : fd_read_all(answer, s->answer, err);
+}
+
+/* Let a program reach the host of a URL. */
+static int add_host(struct task *s, struct arena *arena, const char *text,
+		    struct err *err)
+{
+	struct url url;
+
+	if (url_parse(str_of(text), arena, &url, err) < 0)
+		return err_wrap(err, "the registry");
+	list_add_new(&s->policy.net, arena,
+		     arena_printf(arena, url.is_ipv6 ? "[%s]:%u" : "%s:%u",
+				  url.host.p, url.port));
+	return 0;
+}
+
+/* Let a program read a file that is there. */
+static void add_read(struct task *s, struct arena *arena, const char *path)
+{
+	if (path && *path == '/' && access(path, R_OK) == 0)
+		list_add_new(&s->policy.read, arena, path);
+}
+
+/* ---- npm ---- */
+
+/* Settings of npm that say where packages come from. */
+static const char *const npm_env[] = {
+	"npm_config_registry", "NPM_CONFIG_REGISTRY", "npm_config_cafile",
+	"NPM_CONFIG_CAFILE",   "NODE_EXTRA_CA_CERTS", NULL};
+
+/* The value behind "NAME=" in a line of an answer; NULL: none. */
+static const char *answered(const struct buf *answer, const char *name,
+			    struct arena *arena)
+{
+	struct str rest = buf_str(answer);
+
+	while (rest.n) {
+		struct str line = str_trim(str_cut(&rest, '\n'));
+		struct str value = line, key = str_cut(&value, '=');
+
+		if (str_is(key, name) && value.n && !str_is(value, "null") &&
+		    !str_is(value, "undefined"))
+			return arena_strndup(arena, value.p, value.n);
+	}
+	return NULL;
+}
+
+/* Ask npm for its registry, by the settings of the user; it has no network. */
+static int find_registry(struct install *i, struct task *s, struct err *err)
+{
+	static const char *const words[] = {"npm",	"config", "get",
+					    "registry", "cafile", NULL};
+	AUTO(buf_release) struct buf answer = BUF_INIT(TEXT_BYTES);
+	struct task ask = {.cwd = i->tree, .answer = &answer};
+	const char *home = path_own_home(0), *registry, *cafile;
+
+	add_words(&ask.argv, i->arena, words);
+	add_own_env(&ask, i->arena, npm_env);
+	list_add(&ask.policy.read, i->arena, i->tree);
+	if (home)
+		add_read(&ask, i->arena,
+			 arena_printf(i->arena, "%s/.npmrc", home));
+	if (run(&ask, i->arena, err) < 0)
+		return -1;
+	registry = answered(&answer, "registry", i->arena);
+	cafile = answered(&answer, "cafile", i->arena);
+	if (!registry)
+		return err_set(err, ERR_CONFIG,
+			       "npm has no registry: npm config set registry "
+			       "URL");
+	list_add(&s->env, i->arena,
+		 arena_printf(i->arena, "npm_config_registry=%s", registry));
+	if (cafile)
+		list_add(
+			&s->env, i->arena,
+			arena_printf(i->arena, "npm_config_cafile=%s", cafile));
+	add_read(s, i->arena, cafile);
+	add_read(s, i->arena, env_text("NODE_EXTRA_CA_CERTS"));
+	if (env_text("NODE_EXTRA_CA_CERTS"))
+		list_add(&s->env, i->arena,
+			 arena_printf(i->arena, "NODE_EXTRA_CA_CERTS=%s",
+				      env_text("NODE_EXTRA_CA_CERTS")));
+	return add_host(s, i->arena, registry, err);
+}
+
+/* A package of a file by its path, one of the registry by its name. */
+static const char *npm_spec(struct install *i, struct task *s,
+			    const char *source)
+{
+	const char *path = path_resolve(source, NULL, i->arena);
+
+	if (!install_is_file(source))
+		return source;
+	add_read(s, i->arena, path);
+	return path;
+}
+
+/* Name of the package that carries Node for this machine. */
+static const char *node_package(struct arena *arena)
+{
+	static const struct {
+		const char *machine, *node;
+	} names[] = {{"x86_64", "x64"}, {"aarch64", "arm64"}};
+	struct utsname u;
+
+	if (uname(&u) < 0)
+		return "";
+	for (size_t k = 0; k < ARRAY_LEN(names); k++)
+		if (strcmp(names[k].machine, u.machine) == 0)
+			return arena_printf(arena, "node-linux-%s",
+					    names[k].node);
+	return arena_printf(arena, "node-linux-%s", u.machine);
+}
+
+static int run_npm(struct install *i, struct err *err)
+{
+	static const char *const words[] = {"npm",
+					    "install",
+					    "--no-audit",
+					    "--no-fund",
+					    "--save-exact",
+					    "--install-links",
+					    "--loglevel=error",
+					    NULL};
+	const struct strlist scripts = STRLIST("npm-scripts", "build");
+	struct task s = {.cwd = i->tree};
+
+	if (find_registry(i, &s, err) < 0)
+		return -1;
+	add_words(&s.argv, i->arena, words);
+	list_add(&s.policy.write, i->arena, i->tree);
+	if (i->allow_scripts)
+		s.policy.preset = scripts;
+	else
+		list_add(&s.env, i->arena, "npm_config_ignore_scripts=true");
+	if (i->runtime)
+		list_add(&s.argv, i->arena,
+			 strcmp(i->runtime, "bundled") == 0
+				 ? node_package(i->arena)
+				 : npm_spec(i, &s, i->runtime));
+	list_add(&s.argv, i->arena, npm_spec(i, &s, i->source));
+	return run(&s, i->arena, err);
+}
+
+static int read_json(const char *path, struct arena *arena, struct str *ret,
+		     struct err *err)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(TEXT_BYTES);
+
+	if (fd_read_regular(path, &text, err) < 0)
+		return -1;
+	if (scan_document(arena_str(arena, buf_str(&text)), NULL, ret, err) < 0)
+		return err_wrap(err, "%s", path);
+	return 0;
+}
+
+/* Decoded text; "" where it is none. */
+static const char *text_of(struct str json, struct arena *arena)
+{
+	struct str text = json.p && scan_type(json) == SCAN_STRING
+				  ? scan_decoded(json, SIZE_MAX, arena)
+				  : STR("");
+
+	return text.p ? arena_strndup(arena, text.p, text.n) : "";
+}
+
+/* The package that was asked for: the dependency beside the runtime. */
+static int find_package(struct install *i, const char **ret, struct err *err)
+{
+	const char *path = arena_printf(i->arena, "%s/package.json", i->tree);
+	struct str doc;
+
+	if (read_json(path, i->arena, &doc, err) < 0)
+		return -1;
+	*ret = NULL;
+	for (struct scan_iter it = scan_over(scan_some(doc, "dependencies"));
+	     scan_next(&it);) {
+		const char *name = text_of(it.key, i->arena);
+
+		if (!i->runtime || strcmp(name, node_package(i->arena)) != 0)
+			*ret = name;
+	}
+	return *ret && install_is_inside(*ret)
+		       ? 0
+		       : err_set(err, ERR_CONFIG,
+				 "npm installed no package of %s", i->source);
+}
+
+/* Program of a package: that of its name, else the first one. */
+static const char *find_bin(struct str doc, const char *package,
+			    struct arena *arena)
+{
+	const char *slash = strrchr(package, '/'), *found = "";
+	struct str bin = scan_some(doc, "bin");
+
+	if (bin.p && scan_type(bin) == SCAN_STRING)
+		return text_of(bin, arena);
+	for (struct scan_iter it = scan_over(bin); scan_next(&it);)
+		if (!*found || strcmp(text_of(it.key, arena),
+				      slash ? slash + 1 : package) == 0)
+			found = text_of(it.value, arena);
+	return found;
+}
+
+/* Is the file run by node: by its first line, or its name? */
+static bool is_script(const char *path)
+{
+	char line[128] = "";
+	AUTO(fd_closep) int fd = fd_open(path, O_RDONLY, 0);
+	ssize_t n = fd < 0 ? 0 : read(fd, line, sizeof(line) - 1);
+	struct str name = str_of(path), rest = {line, n > 0 ? (size_t)n : 0};
+	struct str first = str_cut(&rest, '\n');
+
+	return str_ends(name, ".js") || str_ends(name, ".mjs") ||
+	       str_ends(name, ".cjs") ||
+	       (str_starts(first, "#!") && memmem(first.p, first.n, "node", 4));
+}
+
+static int find_npm_words(struct install *i, struct err *err)
+{
+	const char *package, *bin, *in_tree;
+	struct str doc;
+
+	if (find_package(i, &package, err) < 0 ||
+	    read_json(arena_printf(i->arena, "%s/node_modules/%s/package.json",
+				   i->tree, package),
+		      i->arena, &doc, err) < 0)
+		return -1;
+	i->version = text_of(scan_some(doc, "version"), i->arena);
+	bin = find_bin(doc, package, i->arena);
+	if (strncmp(bin, "./", 2) == 0)
+		bin += 2;
+	if (!*bin || !install_is_inside(bin))
+		return err_set(err, ERR_CONFIG,
+			       "the package %s has no program; it is no server",
+			       package);
+	in_tree = arena_printf(i->arena, "node_modules/%s/%s", package, bin);
+	if (is_script(arena_printf(i->arena, "%s/%s", i->tree, in_tree)))
+		list_add(&i->words, i->arena,
+			 i->runtime ? arena_printf(
+					      i->arena,
+					      "%s/node_modules/%s/bin/node",
+					      i->place, node_package(i->arena))
+				    : "node");
+	list_add(&i->words, i->arena,
+		 arena_printf(i->arena, "%s/%s", i->place, in_tree));
+	return 0;
+}
+
+int install_npm(struct install *i, struct err *err)
+{
+	const char *path = arena_printf(i->arena, "%s/package.json", i->tree);
+
+	if (fd_replace_file(path, STR("{\"private\":true}\n"), 0644, false,
+			    err) < 0 ||
+	    run_npm(i, err) < 0)
+		return -1;
+	return find_npm_words(i, err);
+}

@@ -1,0 +1,30 @@
+/*
+ * Programs that install a server, run in the gate: they see no file of the
+ * user but those that are named, and connect to no host but those.
+ */
+#ifndef CORE_CLI_INSTALL_H
+#define CORE_CLI_INSTALL_H
+
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/install/kinds.h"
+
+/* What the kinds that have packages are told, and what they find. */
+struct install {
+	struct arena *arena;
+	const char *source;	/* words of the person, or a recorded source */
+	const char *draft;	/* folder of the draft */
+	const char *tree;	/* to be filled; in the draft */
+	const char *place;	/* of the tree, in the end */
+	bool allow_scripts;	/* programs of packages may run */
+	const char *runtime;	/* of --runtime; NULL: that of the machine */
+	const char *find_links; /* folder of wheels; NULL: the index */
+	/* out */
+	const char *version;
+	struct strlist words; /* that start the server, in its place */
+};
+
+/* errors  ERR_PEER  a program failed; those of the gate */
+int install_npm(struct install *i, struct err *err) MUST_USE;
+
+#endif

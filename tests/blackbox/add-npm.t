@@ -1,0 +1,181 @@
+#!/usr/bin/env bash
+# `add npm` installs a package in the gate, from a file without any network;
+# `upgrade` replaces it by one that starts.
+
+# shellcheck source=tests/blackbox/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+
+[[ -n $NODE && -x /usr/bin/npm ]] || skip_all "npm is not installed: make check-deps"
+base=$HOME/.local/share/matins
+servers=$base/servers
+
+# What a server without a network interface sees, where such a namespace can
+# be made.
+offline=()
+unshare -n true 2>/dev/null && offline=(unshare -n)
+
+# leftovers: what is in the folders of drafts and servers
+leftovers() {
+	find "$base" -mindepth 2 -maxdepth 2 -printf '%f\n' 2>/dev/null | sort
+}
+
+# package VERSION [SCRIPT]: packs tiny-VERSION.tgz, a server that tells its
+# version, and arguments; SCRIPT is run after its installation.
+package() {
+	mkdir -p src
+	cat >src/package.json <<-END
+		{"name": "@acme/mcp-server-tiny", "version": "$1",
+		 "bin": {"other": "other.js", "mcp-server-tiny": "./index.js"},
+		 "scripts": {"postinstall": "${2:-true}"}}
+	END
+	echo '#!/usr/bin/env node' >src/other.js
+	cat >src/index.js <<-END
+		#!/usr/bin/env node
+		const lines = require('node:readline').createInterface({ input: process.stdin });
+		lines.on('line', (line) => {
+		  const m = JSON.parse(line);
+		  if (m.id === undefined) return;
+		  const text = '$1 ' + process.argv.slice(2);
+		  const all = {
+		    'tools/list': { tools: [{ name: 't', inputSchema: { type: 'object' } }] },
+		    'tools/call': { content: [{ type: 'text', text }] },
+		  };
+		  const result = all[m.method] || {
+		    protocolVersion: '2025-11-25', capabilities: { tools: {} },
+		    serverInfo: { name: 'tiny', version: '$1' } };
+		  console.log(JSON.stringify({ jsonrpc: '2.0', id: m.id, result }));
+		});
+	END
+	(cd src && npm pack --pack-destination .. >/dev/null 2>&1)
+	mv "acme-mcp-server-tiny-$1.tgz" "tiny-$1.tgz"
+}
+
+# offline_matins ARGS...: without any network, where that can be made
+offline_matins() {
+	run_program /dev/null "${offline[@]}" "$BIN" "$@"
+}
+
+package 1.0.0 "node -e \\\"require('fs').writeFileSync('ran', '')\\\""
+offline_matins add npm tiny-1.0.0.tgz --name tiny -- --flag
+exit_is "a package of a file is installed without any network" 0
+file_like "with its version" matins.toml '^# from .*tiny-1.0.0.tgz, version 1.0.0$'
+file_has "the program of its name starts" matins.toml \
+	"args = [\"$servers/tiny/tree/node_modules/@acme/mcp-server-tiny/index.js\", \"--flag\"]"
+ok "exact versions are locked" \
+	grep -q '"version": "1.0.0"' "$servers/tiny/tree/package-lock.json"
+not_ok "programs of the package did not run" \
+	test -e "$servers/tiny/tree/node_modules/@acme/mcp-server-tiny/ran"
+is "nothing else is left" "$(leftovers)" tiny
+rm tiny-1.0.0.tgz
+offline_matins call t --server tiny
+out_is "it runs offline, without the file" '1.0.0 --flag'
+run_matins servers --json
+json_is "it is listed" servers[0].kind npm servers[0].version 1.0.0 \
+	servers[0].state ok
+echo '// changed' >>"$servers/tiny/tree/node_modules/@acme/mcp-server-tiny/other.js"
+run_matins call t --server tiny
+err_like "a package that changed is refused" 'not as it was installed'
+
+# ---- programs of packages ----
+
+echo secret >"$HOME/secret"
+chmod 644 "$HOME/secret"
+package 1.0.1 "node -e \\\"const f = require('fs'); let s = 'no'; try { s = f.readFileSync('$HOME/secret', 'utf8') } catch {} f.writeFileSync('saw', s)\\\""
+offline_matins add npm tiny-1.0.1.tgz --name scripts --allow-scripts
+exit_is "--allow-scripts" 0
+is "lets programs of packages run, who see no file of the user" \
+	"$(cat "$servers/scripts/tree/node_modules/@acme/mcp-server-tiny/saw")" no
+run_matins remove scripts
+
+# ---- upgrade ----
+
+package 1.1.0
+offline_matins upgrade tiny tiny-1.1.0.tgz
+exit_is "an upgrade from a file" 0
+err_like "versions are said" 'version 1.1.0, before 1.0.0'
+offline_matins call t --server tiny
+out_is "the new one answers, with the arguments of the table" '1.1.0 --flag'
+is "the old one is gone" "$(leftovers)" tiny
+sed -i 's/^const lines/process.exit(3);\n&/' src/index.js
+sed -i 's/1.1.0/1.2.0/' src/package.json
+(cd src && npm pack --pack-destination .. >/dev/null 2>&1)
+offline_matins upgrade tiny acme-mcp-server-tiny-1.2.0.tgz
+exit_is "a version that does not start" 1
+err_like "is not taken" 'the old version stays'
+offline_matins call t --server tiny
+out_is "the old one answers" '1.1.0 --flag'
+is "nothing of it is left" "$(leftovers)" tiny
+run_matins upgrade nobody
+exit_is "a server that is not installed" 1
+run_matins upgrade tiny none.tgz
+exit_is "a file that is not there" 1
+run_matins call t --server tiny
+exit_is "the old one stays" 0
+
+# ---- failures leave nothing ----
+
+cp matins.toml first.toml
+echo rubbish >rubbish.tgz
+run_matins add npm rubbish.tgz --name r
+isnt "a file that is no package" "$status" 0
+mkdir -p lib && echo '{"name": "lib", "version": "1.0.0"}' >lib/package.json
+(cd lib && npm pack --pack-destination .. >/dev/null 2>&1)
+offline_matins add npm lib-1.0.0.tgz
+exit_is "a package without a program" 1
+err_like "it is said" 'no program'
+is "nothing is left" "$(leftovers)" tiny
+file_is "nothing is written" matins.toml first.toml
+for s in 0.3 1.2; do
+	setsid "$BIN" add npm tiny-1.1.0.tgz --name killed >/dev/null 2>&1 &
+	pid=$!
+	sleep "$s"
+	kill -KILL $pid 2>/dev/null
+	wait $pid 2>/dev/null
+	run_matins servers --json
+	grep -q '^\[servers.killed\]' matins.toml && run_matins remove killed
+	is "killed after $s s: nothing is left" "$(leftovers)" tiny
+	file_is "killed after $s s: the configuration is whole" \
+		matins.toml first.toml
+done
+"$BIN" add npm tiny-1.1.0.tgz --name one >two.1 2>&1 &
+"$BIN" add npm tiny-1.1.0.tgz --name two >two.2 2>&1 &
+wait
+is "two at once are installed" "$(leftovers)" "one
+tiny
+two"
+run_matins call t --server one
+exit_is "the first is whole" 0
+run_matins call t --server two
+exit_is "the second is whole" 0
+
+# ---- an official server, with all of its packages in one file ----
+
+modules=$TOP/build/npm/node_modules
+if [[ -d $modules/@modelcontextprotocol/server-memory ]]; then
+	cp -rL "$modules/@modelcontextprotocol/server-memory" memory
+	cp -r "$modules" memory/node_modules
+	node -e "const f = 'memory/package.json', p = JSON.parse(require('fs').readFileSync(f)); p.bundleDependencies = Object.keys(p.dependencies); delete p.scripts; require('fs').writeFileSync(f, JSON.stringify(p))"
+	(cd memory && npm pack --pack-destination .. >/dev/null 2>&1)
+	LIMIT_S=180 offline_matins add npm modelcontextprotocol-server-memory-*.tgz \
+		--name memory
+	exit_is "an official server, offline" 0
+	offline_matins servers test memory
+	exit_is "it runs offline" 0
+else
+	skip "an official server, offline" "it is not installed: make check"
+fi
+
+# ---- the registry, where there is one ----
+
+if timeout 20 npm view @modelcontextprotocol/server-sequential-thinking \
+	version >/dev/null 2>&1; then
+	LIMIT_S=300 run_matins add npm \
+		@modelcontextprotocol/server-sequential-thinking --name thinking
+	exit_is "a package of the registry" 0
+	offline_matins servers test thinking
+	exit_is "it runs offline from then on" 0
+else
+	skip "a package of the registry" "no registry can be reached"
+fi
+
+done_testing
