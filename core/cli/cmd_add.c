@@ -32,6 +32,8 @@ const struct option options_add[] = {
 	 "install, and print the table instead of writing it"},
 	{"allow-scripts", 0, NULL,
 	 "let programs of packages run while they are installed"},
+	{"find-links", 0, "DIR",
+	 "python: take wheels from this folder, and none of the index"},
 	{"runtime", 0, "bundled",
 	 "npm: install Node, too, as the package that carries it"},
 	{0},
@@ -39,6 +41,7 @@ const struct option options_add[] = {
 const struct option options_remove[] = {{0}};
 const struct option options_upgrade[] = {
 	{"allow-scripts", 0, NULL, "let programs of packages run meanwhile"},
+	{"find-links", 0, "DIR", "as of add"},
 	{"runtime", 0, "bundled", "as of add"},
 	{0},
 };
@@ -118,6 +121,7 @@ static int make_packages(struct adding *a,
 		.place = a->tree,
 		.allow_scripts = args_has(a->args, "allow-scripts"),
 		.runtime = args_get(a->args, "runtime"),
+		.find_links = args_get(a->args, "find-links"),
 	};
 
 	if (install_is_file(a->source))
@@ -134,6 +138,11 @@ static int make_packages(struct adding *a,
 static int make_npm(struct adding *a, struct err *err)
 {
 	return make_packages(a, install_npm, err);
+}
+
+static int make_python(struct adding *a, struct err *err)
+{
+	return make_packages(a, install_python, err);
 }
 
 static int make_custom(struct adding *a, struct err *err)
@@ -167,6 +176,7 @@ static int make_url(struct adding *a, struct err *err)
 /* Fills the tree, and adds rows. */
 static int (*const makers[])(struct adding *a, struct err *err) = {
 	[INSTALL_NPM] = make_npm,
+	[INSTALL_PYTHON] = make_python,
 	[INSTALL_CUSTOM] = make_custom,
 	[INSTALL_URL] = make_url,
 };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include "core/cli/child_run.h"
 #include "core/cli/open.h"
 #include "core/config/paths.h"
+#include "core/install/files.h"
 
 /* Bytes of an answer, and of a package.json. */
 #define TEXT_BYTES (16 * 1024 * 1024)
@@ -365,4 +367,183 @@ int install_npm(struct install *i, struct err *err)
 	    run_npm(i, err) < 0)
 		return -1;
 	return find_npm_words(i, err);
+}
+
+/* ---- python ---- */
+
+/* Settings of pip that say where packages come from. */
+static const char *const pip_env[] = {"PIP_INDEX_URL", "PIP_CERT",
+				      "PIP_CONFIG_FILE", NULL};
+
+/* The tree is a virtual environment; its links lead to the same interpreter
+   from everywhere. */
+static int run_python(struct install *i, struct task *t,
+		      const char *const *words, struct err *err)
+{
+	t->cwd = i->draft;
+	add_words(&t->argv, i->arena, words);
+	/* pip tells its index the name of the system */
+	add_read(t, i->arena, "/etc/debian_version");
+	list_add(&t->policy.write, i->arena, i->draft);
+	return run(t, i->arena, err);
+}
+
+/* Ask pip for its index, by the settings of the user; it has no network. */
+static int find_index(struct install *i, const char *python, struct task *t,
+		      struct err *err)
+{
+	static const char script[] =
+		"from pip._internal.models.index import PyPI\n"
+		"from pip._internal.commands import create_command\n"
+		"o, _ = create_command('install').parse_args([])\n"
+		"print('index=%s\\ncert=%s' % (o.index_url, o.cert or ''))\n"
+		"if o.index_url == PyPI.simple_url:\n"
+		"    print('files=https://%s' % PyPI.file_storage_domain)\n";
+	const char *const words[] = {python, "-c", script, NULL};
+	static const char *const settings[] = {".config/pip/pip.conf",
+					       ".pip/pip.conf"};
+	AUTO(buf_release) struct buf answer = BUF_INIT(TEXT_BYTES);
+	struct task ask = {.answer = &answer};
+	const char *home = path_own_home(0), *index, *files, *cert;
+
+	add_own_env(&ask, i->arena, pip_env);
+	add_read(&ask, i->arena, "/etc/pip.conf");
+	add_read(&ask, i->arena, env_text("PIP_CONFIG_FILE"));
+	for (size_t k = 0; home && k < ARRAY_LEN(settings); k++)
+		add_read(&ask, i->arena,
+			 arena_printf(i->arena, "%s/%s", home, settings[k]));
+	if (run_python(i, &ask, words, err) < 0)
+		return -1;
+	index = answered(&answer, "index", i->arena);
+	files = answered(&answer, "files", i->arena);
+	cert = answered(&answer, "cert", i->arena);
+	if (!index)
+		return err_set(err, ERR_CONFIG, "pip has no index");
+	list_add(&t->env, i->arena,
+		 arena_printf(i->arena, "PIP_INDEX_URL=%s", index));
+	if (cert)
+		list_add(&t->env, i->arena,
+			 arena_printf(i->arena, "PIP_CERT=%s", cert));
+	add_read(t, i->arena, cert);
+	return add_host(t, i->arena, index, err) < 0 ||
+			       (files && add_host(t, i->arena, files, err) < 0)
+		       ? -1
+		       : 0;
+}
+
+/* A wheel by its path; a folder by its copy, in which it may be built. */
+static int pip_spec(struct install *i, struct task *t, const char **ret,
+		    struct err *err)
+{
+	const char *path = path_resolve(i->source, NULL, i->arena);
+	struct stat st;
+
+	*ret = i->source;
+	if (install_is_file(i->source)) {
+		*ret = path;
+		add_read(t, i->arena, path);
+	} else if (strchr(i->source, '/') && stat(path, &st) == 0 &&
+		   S_ISDIR(st.st_mode)) {
+		if (!i->allow_scripts)
+			return err_set(err, ERR_USAGE,
+				       "add python: to build a folder is to "
+				       "run programs of it: --allow-scripts");
+		*ret = arena_printf(i->arena, "%s/source", i->draft);
+		return mkdir(*ret, 0755) < 0 ? err_sys(err, errno, "%s", *ret)
+					     : files_copy(path, *ret, err);
+	}
+	return 0;
+}
+
+static int run_pip(struct install *i, const char *python, const char *report,
+		   struct err *err)
+{
+	const char *spec, *links;
+	struct task t = {0};
+	const char *words[20] = {python,       "-m",
+				 "pip",	       "install",
+				 "--no-input", "--no-cache-dir",
+				 "--quiet",    "--disable-pip-version-check",
+				 "--report",   report};
+	size_t n = 10;
+
+	if (pip_spec(i, &t, &spec, err) < 0)
+		return -1;
+	if (!i->allow_scripts)
+		words[n++] = "--only-binary=:all:";
+	if (i->find_links) {
+		links = path_resolve(i->find_links, NULL, i->arena);
+		list_add(&t.policy.read, i->arena, links);
+		words[n++] = "--no-index";
+		words[n++] = "--find-links";
+		words[n++] = links;
+	} else if (find_index(i, python, &t, err) < 0) {
+		return -1;
+	}
+	words[n++] = "--";
+	words[n++] = spec;
+	return run_python(i, &t, words, err);
+}
+
+/* Version and program of the package that was asked for, by pip's report. */
+static int find_python_words(struct install *i, const char *python,
+			     const char *report, struct err *err)
+{
+	static const char script[] =
+		"import importlib.metadata as m, sys\n"
+		"for e in m.distribution(sys.argv[1]).entry_points:\n"
+		"    if e.group == 'console_scripts': print('bin=' + e.name)\n";
+	AUTO(buf_release) struct buf answer = BUF_INIT(TEXT_BYTES);
+	struct task ask = {.answer = &answer};
+	const char *name = "", *bin = NULL;
+	struct str doc, rest;
+
+	if (read_json(report, i->arena, &doc, err) < 0)
+		return -1;
+	for (struct scan_iter it = scan_over(scan_some(doc, "install"));
+	     scan_next(&it);) {
+		struct str about = scan_some(it.value, "metadata");
+
+		if (!str_is(scan_some(it.value, "requested"), "true"))
+			continue;
+		name = text_of(scan_some(about, "name"), i->arena);
+		i->version = text_of(scan_some(about, "version"), i->arena);
+	}
+	if (run_python(i, &ask,
+		       (const char *const[]){python, "-c", script, name, NULL},
+		       err) < 0)
+		return -1;
+	rest = buf_str(&answer);
+	while (rest.n) {
+		struct str line = str_trim(str_cut(&rest, '\n'));
+
+		if (str_starts(line, "bin=") &&
+		    (!bin || str_is(str_skip(line, 4), name)))
+			bin = arena_strndup(i->arena, line.p + 4, line.n - 4);
+	}
+	if (!bin || strchr(bin, '/'))
+		return err_set(err, ERR_CONFIG,
+			       "the package %s has no program; it is no server",
+			       name);
+	list_add(&i->words, i->arena,
+		 arena_printf(i->arena, "%s/bin/python", i->place));
+	list_add(&i->words, i->arena,
+		 arena_printf(i->arena, "%s/bin/%s", i->place, bin));
+	return 0;
+}
+
+int install_python(struct install *i, struct err *err)
+{
+	const char *python = arena_printf(i->arena, "%s/bin/python", i->tree);
+	/* exact versions and sums of all packages; stays in the tree */
+	const char *report = arena_printf(i->arena, "%s/lock.json", i->tree);
+	struct task make = {0};
+
+	if (run_python(i, &make,
+		       (const char *const[]){"python3", "-m", "venv", i->tree,
+					     NULL},
+		       err) < 0 ||
+	    run_pip(i, python, report, err) < 0)
+		return -1;
+	return find_python_words(i, python, report, err);
 }

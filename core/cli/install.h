@@ -26,5 +26,6 @@ struct install {
 
 /* errors  ERR_PEER  a program failed; those of the gate */
 int install_npm(struct install *i, struct err *err) MUST_USE;
+int install_python(struct install *i, struct err *err) MUST_USE;
 
 #endif

@@ -64,7 +64,7 @@ static struct str last_part(struct str path)
 	return path;
 }
 
-static const char *const file_ends[] = {".tgz", ".tar.gz"};
+static const char *const file_ends[] = {".tgz", ".tar.gz", ".whl"};
 
 bool install_is_file(const char *source)
 {

@@ -15,6 +15,7 @@
 /* KIND(ident, its name) */
 #define INSTALL_KINDS(X)    \
 	X(NPM, "npm")       \
+	X(PYTHON, "python") \
 	X(CUSTOM, "custom") \
 	X(URL, "url")
 

@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# `add python` installs wheels into a virtual environment in the gate, without
+# any network.
+
+# shellcheck source=tests/blackbox/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+
+/usr/bin/python3 -c 'import venv, ensurepip' 2>/dev/null ||
+	skip_all "python3 has no venv: make check-deps"
+unset PIP_FIND_LINKS PIP_INDEX_URL PIP_CERT
+base=$HOME/.local/share/matins
+servers=$base/servers
+offline=()
+unshare -n true 2>/dev/null && offline=(unshare -n)
+
+# leftovers: what is in the folders of drafts and servers
+leftovers() {
+	find "$base" -mindepth 2 -maxdepth 2 -printf '%f\n' 2>/dev/null | sort
+}
+
+# offline_matins ARGS...: without any network, where that can be made
+offline_matins() {
+	LIMIT_S=180 run_program /dev/null "${offline[@]}" "$BIN" "$@"
+}
+
+# wheel DIR NAME VERSION [REQUIRED]: with a module from stdin, and a program of
+# its name where that has a main()
+wheel() {
+	mkdir -p "$1"
+	python3 - "$@" 3<&0 <<-'END'
+		import os, sys, zipfile
+		folder, name, version, *needs = sys.argv[1:]
+		code = os.fdopen(3).read()
+		with zipfile.ZipFile(f"{folder}/{name}-{version}-py3-none-any.whl", "w") as z:
+		    z.writestr(f"{name}.py", code)
+		    at = f"{name}-{version}.dist-info/"
+		    z.writestr(at + "METADATA", "Metadata-Version: 2.1\nName: %s\nVersion: %s\n%s" % (
+		        name.replace("_", "-"), version,
+		        "".join(f"Requires-Dist: {n}\n" for n in needs)))
+		    z.writestr(at + "WHEEL", "Wheel-Version: 1.0\nGenerator: x\n"
+		               "Root-Is-Purelib: true\nTag: py3-none-any\n")
+		    if "def main" in code:
+		        z.writestr(at + "entry_points.txt", "[console_scripts]\n"
+		                   f"a-tool = {name}:main\n"
+		                   f"{name.replace('_', '-')} = {name}:main\n")
+		    z.writestr(at + "RECORD", "")
+	END
+}
+
+# server: a module whose main() is a server that says a TEXT and its arguments
+server() {
+	echo 'text = NAME + " " + " ".join(sys.argv[1:])' | tool_server body.py
+	echo "$1"
+	echo 'def main():'
+	sed "s/^/    /; s/NAME/$2/" body.py
+}
+
+echo 'NAME = "first"' | wheel wheels a_library 1.0
+server 'from a_library import NAME' NAME | wheel wheels mcp_server_tiny 1.0 a-library
+
+offline_matins add python mcp-server-tiny --find-links wheels -- --flag
+exit_is "a package of a folder of wheels, with what it requires" 0
+file_has "its environment starts it" matins.toml \
+	"command = \"$servers/tiny/tree/bin/python\""
+file_has "its program is that of its name" matins.toml \
+	"args = [\"$servers/tiny/tree/bin/mcp-server-tiny\", \"--flag\"]"
+ok "exact versions are locked" grep -q '"a-library"' "$servers/tiny/tree/lock.json"
+mv wheels gone
+offline_matins call t --server tiny
+out_is "it runs offline, without the wheels" 'first --flag'
+run_matins servers --json
+json_is "it is listed" servers[0].kind python servers[0].version 1.0 \
+	servers[0].state ok
+mv gone wheels
+
+server 'import sys' '"second"' | wheel new mcp_server_tiny 2.0
+offline_matins upgrade tiny new/mcp_server_tiny-2.0-py3-none-any.whl
+exit_is "an upgrade from a wheel" 0
+offline_matins call t --server tiny
+out_is "the new one answers" 'second --flag'
+find "$servers/tiny/tree/lib" -name mcp_server_tiny.py -exec \
+	sed -i 's/second/third/' {} +
+run_matins call t --server tiny
+err_like "a tree that changed is refused" 'not as it was installed'
+
+# ---- failures leave nothing ----
+
+cp matins.toml first.toml
+offline_matins add python wheels/a_library-1.0-py3-none-any.whl
+exit_is "a package without a program" 1
+err_like "it is said" 'no program'
+mkdir project
+echo 'raise SystemExit(1)' >project/setup.py
+run_matins add python ./project
+exit_is "a folder is not built unasked" 64
+err_like "the option is named" 'allow-scripts'
+is "nothing is left" "$(leftovers)" tiny
+file_is "nothing is written" matins.toml first.toml
+
+done_testing
