@@ -19,6 +19,13 @@ leftovers() {
 	find "$base" -mindepth 2 -maxdepth 2 -printf '%f\n' 2>/dev/null | sort
 }
 
+# swept WANTED: the next command removes what a killed one left, as soon as the
+# last process of that is gone
+swept() {
+	"$BIN" servers >/dev/null 2>&1
+	[[ $(leftovers) == "$1" ]]
+}
+
 # package VERSION [SCRIPT]: packs tiny-VERSION.tgz, a server that tells its
 # version, and arguments; SCRIPT is run after its installation.
 package() {
@@ -131,8 +138,8 @@ for s in 0.3 1.2; do
 	sleep "$s"
 	kill -KILL $pid 2>/dev/null
 	wait $pid 2>/dev/null
-	run_matins servers --json
 	grep -q '^\[servers.killed\]' matins.toml && run_matins remove killed
+	wait_for 10 swept tiny
 	is "killed after $s s: nothing is left" "$(leftovers)" tiny
 	file_is "killed after $s s: the configuration is whole" \
 		matins.toml first.toml

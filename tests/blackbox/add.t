@@ -22,6 +22,13 @@ leftovers() {
 	find "$base" -mindepth 2 -maxdepth 2 -printf '%f\n' 2>/dev/null | sort
 }
 
+# swept WANTED: the next command removes what a killed one left, as soon as the
+# last process of that is gone
+swept() {
+	"$BIN" servers >/dev/null 2>&1
+	[[ $(leftovers) == "$1" ]]
+}
+
 # ---- a folder ----
 
 run_matins add custom made -- "$PYTHON" server.py --verbose
@@ -229,12 +236,12 @@ for ms in 005 020 050 100 200 400; do
 	sleep "0.$ms"
 	kill -KILL $pid 2>/dev/null
 	wait $pid 2>/dev/null
-	run_matins servers --json
 	if grep -q '^\[servers.killed\]' matins.toml; then
 		run_matins call t --server killed
 		exit_is "after $ms ms: it is in the table, and whole" 0
 		run_matins remove killed
 	fi
+	wait_for 10 swept "$(<first.list)"
 	is "after $ms ms: nothing is left" "$(leftovers)" "$(<first.list)"
 	file_is "after $ms ms: the configuration is whole" matins.toml first.toml
 done
