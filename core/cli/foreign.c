@@ -1,8 +1,10 @@
 #include "core/cli/foreign.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "core/base/fd.h"
+#include "core/base/log.h"
 #include "core/cli/server_trace.h"
 #include "core/config/paths.h"
 #include "core/import/tree.h"
@@ -67,15 +69,16 @@ static const char *project_of(struct foreign *f, const char *path)
 int foreign_read(struct foreign *f, const char *path, struct buf *text,
 		 struct toml_value *ret, struct err *err)
 {
+	const char *log;
+	struct stat st;
+
 	if (fd_read_regular(path, text, err) < 0)
 		return -1;
-	if (str_starts(buf_str(text), "SQLite format 3"))
-		return err_set(
-			err, ERR_CONFIG,
-			"%s is a database; import what this writes: "
-			"sqlite3 -json %s 'SELECT name, command, "
-			"args_json, note FROM mcp_servers' >servers.json",
-			path, path);
+	log = arena_printf(&f->arena, "%s-wal", path);
+	if (stat(log, &st) == 0 && st.st_size)
+		log_warning("%s has writes that are not in %s yet; end the "
+			    "program that uses it, and begin again",
+			    log, path);
 	if (tree_read(buf_str(text), tree_format_of(path), &f->arena, ret,
 		      err) < 0)
 		return err_wrap(err, "%s", path);

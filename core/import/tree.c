@@ -197,6 +197,8 @@ static int read_json(struct str text, struct arena *arena,
 int tree_read(struct str text, enum tree_format format, struct arena *arena,
 	      struct toml_value *ret, struct err *err)
 {
+	if (str_starts(text, "SQLite format 3"))
+		return tree_read_sqlite(text, arena, ret, err);
 	if (format == TREE_TOML)
 		return toml_parse(arena, text, ret, err);
 	return (format == TREE_YAML ? tree_read_yaml : read_json)(text, arena,

@@ -25,7 +25,7 @@ enum tree_format { TREE_JSON, TREE_TOML, TREE_YAML };
 enum tree_format tree_format_of(const char *path) MUST_USE;
 
 /*
- * Parse a text.
+ * Parse a text; a database of SQLite is told by its first bytes.
  *
  * ret     in `arena`; `text` may go
  * errors  ERR_SYNTAX, ERR_CONFIG  with line and column where they are known
@@ -55,8 +55,10 @@ void tree_append(struct toml_value *array, struct toml_value value,
 /* Offset in the text of a place in it; its end where there is none. */
 size_t tree_offset(struct str text, uint32_t line, uint32_t col) MUST_USE;
 
-/* Of a YAML text, for tree_read(). */
+/* Of a YAML text, and of a database, for tree_read(). */
 int tree_read_yaml(struct str text, struct arena *arena, struct toml_value *ret,
 		   struct err *err) MUST_USE;
+int tree_read_sqlite(struct str text, struct arena *arena,
+		     struct toml_value *ret, struct err *err) MUST_USE;
 
 #endif

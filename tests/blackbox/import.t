@@ -161,10 +161,35 @@ exit_is "nothing named: usage" 64
 run_matins import x --all
 exit_is "two things named: usage" 64
 mkdir -p "$HOME/.modulex"
+"$PYTHON" - "$HOME/.modulex/store.db" <<-'END'
+	import sqlite3, sys
+	db = sqlite3.connect(sys.argv[1])
+	db.execute("PRAGMA journal_mode = WAL")
+	db.execute("CREATE TABLE mcp_servers (name TEXT PRIMARY KEY, command TEXT, args_json TEXT, note TEXT)")
+	db.executemany("INSERT INTO mcp_servers VALUES (?, ?, ?, ?)", [
+	    ("gh", "gh-mcp", '["serve", "é"]', "issues"), ("plain", "true", None, None)])
+	db.commit()
+	db.close()
+END
+sum=$(sha256sum "$HOME/.modulex/store.db")
+run_matins import --from modulex
+exit_is "a database: status" 0
+out_like "a database: a server" '^args = ..serve., .é.'
+out_like "a database: one without arguments" '^\[servers.plain\]'
+unlike "a database: nothing is lost" "$(cat "$err")" 'not carried'
+is "a database is not written to" "$(sha256sum "$HOME/.modulex/store.db")" "$sum"
+is "and gets no files beside it" "$(ls "$HOME/.modulex")" store.db
+echo x >"$HOME/.modulex/store.db-wal"
+run_matins import --from modulex
+err_like "a database that is in use: said" 'store.db-wal has writes'
+rm "$HOME/.modulex/store.db-wal"
+truncate -s 3000 "$HOME/.modulex/store.db"
+run_matins import --from modulex
+exit_is "a database that was cut: status" 1
+err_like "a database that was cut: said" 'store.db: the database: '
 printf 'SQLite format 3\0' >"$HOME/.modulex/store.db"
 run_matins import --from modulex
-exit_is "a database: status" 1
-err_like "a database: what to do" 'sqlite3 -json'
+exit_is "a database of a few bytes: status" 1
 cd ..
 
 # ---- hostile files ----
