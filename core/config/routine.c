@@ -702,45 +702,11 @@ static void check_header(struct loader *l, const struct toml_member *m,
 			l, &m->value,
 			"header %s looks like %s; credentials do not "
 			"stand in the file: write \"${NAME}\" in its place "
-			"and set that variable, or token = { env = "
-			"\"NAME\" } (a bearer token) or api_key = { file "
-			"= \"~/path\" } beside the url%s",
-			m->key, like,
+			"and set that variable, or headers.%s = { file = "
+			"\"~/path\" }, or token = { env = \"NAME\" } (a "
+			"bearer token) beside the url%s",
+			m->key, like, m->key,
 			l->lax ? "" : " (--lax takes it as it is)");
-}
-
-/* Values of headers are never shown: they may be credentials. */
-static void read_headers(const struct reading *r)
-{
-	struct headers *headers = r->field;
-
-	if (!is_table(r, r->v))
-		return;
-	headers->item = ARENA_ARRAY(r->l->arena, struct header, r->v->table.n);
-	for (size_t i = 0; i < r->v->table.n; i++) {
-		const struct toml_member *m = &r->v->table.member[i];
-		const struct toml_value *v = &m->value;
-		struct header *h = &headers->item[headers->n];
-
-		if (!http_is_token(str_of(m->key))) {
-			load_error(r->l, m,
-				   "a key of \"headers\" is not a name of an "
-				   "HTTP header");
-		} else if (v->type != TOML_STRING ||
-			   str_find(v->string, '\0') < v->string.n) {
-			load_error(r->l, v,
-				   "header %s takes a string without NUL, in "
-				   "which \"${NAME}\" is a variable",
-				   m->key);
-		} else {
-			h->name = m->key;
-			h->value = copy(r->l, v);
-			h->is_reference = strstr(h->value, "${") != NULL;
-			check_header(r->l, m, h->is_reference);
-			expand_later(r, r->as, v->line, v->col, &h->value);
-			headers->n++;
-		}
-	}
 }
 
 static bool is_variable(const char *s)
@@ -780,6 +746,45 @@ static void load_reference(struct loader *l, const struct toml_member *m,
 static void read_reference(const struct reading *r)
 {
 	load_reference(r->l, r->m, r->field);
+}
+
+/* Values of headers are never shown: they may be credentials. */
+static void read_headers(const struct reading *r)
+{
+	struct headers *headers = r->field;
+
+	if (!is_table(r, r->v))
+		return;
+	headers->item = ARENA_ARRAY(r->l->arena, struct header, r->v->table.n);
+	headers->ref = ARENA_ARRAY(r->l->arena, struct env_ref, r->v->table.n);
+	for (size_t i = 0; i < r->v->table.n; i++) {
+		const struct toml_member *m = &r->v->table.member[i];
+		const struct toml_value *v = &m->value;
+		struct header *h = &headers->item[headers->n];
+
+		if (!http_is_token(str_of(m->key))) {
+			load_error(r->l, m,
+				   "a key of \"headers\" is not a name of an "
+				   "HTTP header");
+		} else if (v->type == TOML_TABLE) {
+			load_reference(r->l, m,
+				       &headers->ref[headers->n_refs++]);
+		} else if (v->type != TOML_STRING ||
+			   str_find(v->string, '\0') < v->string.n) {
+			load_error(r->l, v,
+				   "header %s takes a string without NUL, in "
+				   "which \"${NAME}\" is a variable, or a "
+				   "reference such as { file = \"~/path\" }",
+				   m->key);
+		} else {
+			h->name = m->key;
+			h->value = copy(r->l, v);
+			h->is_reference = strstr(h->value, "${") != NULL;
+			check_header(r->l, m, h->is_reference);
+			expand_later(r, r->as, v->line, v->col, &h->value);
+			headers->n++;
+		}
+	}
 }
 
 /* The text of a value that a variable can have; NULL: of no such type. */
@@ -1587,6 +1592,10 @@ static void check_notify(struct loader *l, const struct notify_rules *n)
 		load_error(l, n,
 			   "[notify] tells nobody: it lacks \"command\", "
 			   "\"url\" and \"ping\"");
+	if (n->headers.n_refs)
+		load_error(l, n,
+			   "[notify]: a header is a text here; a credential "
+			   "is the \"token\"");
 	if (!n->url && (n->token.from || n->headers.n))
 		load_error(l, n,
 			   "[notify]: \"token\" and \"headers\" are for a "
@@ -1831,7 +1840,7 @@ bool config_next(const struct config *c, struct config_part *p)
 
 const struct env_ref *config_next_ref(struct config_part *p)
 {
-	size_t n = p->env->n + (p->server ? SERVER_REFERENCES : 0) +
+	size_t n = p->env->n + (p->server ? server_references(p->server) : 0) +
 		   (p->notify ? 1 : 0);
 
 	while (p->next_ref < n) {
@@ -1889,14 +1898,20 @@ struct server server_by_default(void)
 	return s;
 }
 
+size_t server_references(const struct server *s)
+{
+	return SERVER_KEY_REFERENCES + s->headers.n_refs;
+}
+
 const struct env_ref *server_reference(const struct server *s, size_t nth)
 {
-	const struct env_ref *const all[SERVER_REFERENCES] = {
+	const struct env_ref *const all[SERVER_KEY_REFERENCES] = {
 		&s->token,
 		&s->api_key,
 #define AUTH_SECRET(key, ...) &s->auth.key,
 #include "core/auth/auth.def"
 	};
 
-	return all[nth];
+	return nth < ARRAY_LEN(all) ? all[nth]
+				    : &s->headers.ref[nth - ARRAY_LEN(all)];
 }

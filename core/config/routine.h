@@ -41,7 +41,7 @@ struct env_refs {
 	size_t n_plain;
 };
 
-/* HTTP headers of a remote server, `K = "V"`. */
+/* HTTP headers of a remote server, `K = "V"` or `K = { file = "~/path" }`. */
 struct header {
 	const char *name, *value;
 	bool is_reference; /* a variable is in the value */
@@ -50,6 +50,8 @@ struct header {
 struct headers {
 	struct header *item;
 	size_t n;
+	struct env_ref *ref; /* credentials, by the names of their headers */
+	size_t n_refs;
 };
 
 /* OAuth of a remote server; texts, and .from of references, are NULL where
@@ -112,12 +114,14 @@ struct server {
 /* A server without a table: the keys have their defaults. */
 struct server server_by_default(void) MUST_USE;
 
-/* The references of a server beside those of its `env`. */
+/* Keys of a server that are references, beside those of its `env`. */
 enum {
-	SERVER_REFERENCES = 2
+	SERVER_KEY_REFERENCES = 2
 #define AUTH_SECRET(...) +1
 #include "core/auth/auth.def"
 };
+/* How many there are, with those of its headers. */
+size_t server_references(const struct server *s) MUST_USE;
 /* The nth of them; its .from is NULL where there is none. */
 const struct env_ref *server_reference(const struct server *s, size_t nth)
 	MUST_USE;

@@ -93,7 +93,7 @@ static bool has_credential(const struct server *s)
 		    strcasecmp(h->name, "Cookie") == 0)
 			return true;
 	}
-	for (size_t i = 0; i < SERVER_REFERENCES; i++)
+	for (size_t i = 0; i < server_references(s); i++)
 		if (server_reference(s, i)->from)
 			return true;
 	return a->client_id || a->assertion_file || a->idp_id_token_file ||

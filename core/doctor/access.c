@@ -250,7 +250,7 @@ static void look_at_login(struct doctor *d, const char *name,
 					 : "the token has expired, of ",
 			   s.issuer);
 	else if (!server->api_key.from && !server->headers.n &&
-		 !d->options->deep)
+		 !server->headers.n_refs && !d->options->deep)
 		doctor_add(d, "authorization", name,
 			   d->options->unattended && server->auth.grant
 				   ? CHECK_FAILED
@@ -268,6 +268,9 @@ static bool has_credential(const struct server *server)
 
 	for (size_t i = 0; i < server->headers.n; i++)
 		is_given |= !strcasecmp(server->headers.item[i].name,
+					"Authorization");
+	for (size_t i = 0; i < server->headers.n_refs; i++)
+		is_given |= !strcasecmp(server->headers.ref[i].name,
 					"Authorization");
 	return is_given;
 }
@@ -341,7 +344,7 @@ static void look_at_remote(struct doctor *d, const char *name,
 	if (is_url)
 		url_origin(&url, &origin);
 	look_at_url(d, name, server, buf_cstr(&origin), is_url ? &url : NULL);
-	for (size_t i = 0; i < SERVER_REFERENCES; i++)
+	for (size_t i = 0; i < server_references(server); i++)
 		doctor_look_at_refs(d, name, server_reference(server, i), 1);
 	look_at_token_file(d, name, "assertion_file", auth->assertion_file);
 	look_at_token_file(d, name, "idp_id_token_file",

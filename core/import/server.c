@@ -532,12 +532,6 @@ static bool has_control(const char *s)
 	return false;
 }
 
-static bool has_credential(const struct taking *t)
-{
-	return toml_get(&t->s->table, "token") ||
-	       toml_get(&t->s->table, "api_key");
-}
-
 /* Put a variable in the place of a credential that no key can refer to. */
 static const char *put_aside(struct taking *t, const char *what,
 			     const char *secret)
@@ -550,6 +544,7 @@ static const char *put_aside(struct taking *t, const char *what,
 
 static void put_header(struct taking *t, const struct pair *p)
 {
+	const char *what = arena_printf(t->arena, "headers.%s", p->name);
 	const struct word w = words_read(t->src, p->value);
 	const bool has_variable = strstr(w.text, "${"),
 		   is_token = strcasecmp(p->name, "Authorization") == 0 &&
@@ -558,25 +553,17 @@ static void put_header(struct taking *t, const struct pair *p)
 		words_read(t->src, is_token ? w.text + 7 : "");
 	struct str ignored;
 
-	if (w.why || !http_is_token(str_of(p->name)) || has_control(w.text)) {
-		LOSE(t, "headers.%s %s", p->name,
-		     w.why ? w.why : "is no header of HTTP");
-	} else if (is_token && !has_credential(t) &&
-		   (token.variable || !has_variable)) {
+	if (w.why || !http_is_token(str_of(p->name)) || has_control(w.text))
+		LOSE(t, "%s %s", what, w.why ? w.why : "is no header of HTTP");
+	else if (is_token && (token.variable || !has_variable))
 		put(t, NULL, "token",
 		    of_reference(t, token.variable ? "env" : "secret",
 				 token.variable ? token.variable : token.text));
-	} else if (has_variable
-			   ? !literal_find(str_of(w.text), &ignored)
-			   : !literal_looks_like(p->name, str_of(w.text))) {
+	else if (has_variable ? !literal_find(str_of(w.text), &ignored)
+			      : !literal_looks_like(p->name, str_of(w.text)))
 		put(t, "headers", p->name, of_text(w.text));
-	} else if (!has_variable && !has_credential(t)) {
-		put(t, NULL, "api_key", of_reference(t, "secret", w.text));
-		put(t, NULL, "api_key_header", of_text(p->name));
-	} else {
-		put(t, "headers", p->name,
-		    of_text(put_aside(t, p->name, w.text)));
-	}
+	else if (has_value(t, &w, what))
+		put(t, "headers", p->name, of_reference(t, "secret", w.now));
 }
 
 static void put_url(struct taking *t)

@@ -376,6 +376,14 @@ static int add_headers(const struct server *s, struct credentials *c,
 		if (http_headers_set(ret, s->headers.item[i].name,
 				     str_of(s->headers.item[i].value), err) < 0)
 			return err_wrap(err, "headers");
+	for (size_t i = 0; i < s->headers.n_refs; i++) {
+		const struct env_ref *ref = &s->headers.ref[i];
+
+		if (value_of(c, ref, ref->name, &token, err) < 0 ||
+		    (token.p &&
+		     http_headers_set(ret, ref->name, token, err) < 0))
+			return err_wrap(err, "headers");
+	}
 	if (value_of(c, &s->token, "token", &token, err) < 0 ||
 	    value_of(c, &s->api_key, "api_key", &api_key, err) < 0)
 		return -1;

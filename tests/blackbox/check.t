@@ -226,6 +226,7 @@ while IFS=: read -r name line; do
 done <<'END'
 a header of a variable:headers = { X-Any = "${A_VALUE}" }
 a header whose name says so:headers = { X-Api-Key = "something" }
+a header of a reference:headers = { X-Any = { env = "A_VALUE" } }
 a token:token = { env = "A_VALUE" }
 an api key:api_key = { env = "A_VALUE" }
 a client with a secret:auth = { client_id = "a", client_secret = { env = "A_VALUE" }, issuer = "https://example.com" }

@@ -165,18 +165,28 @@ cat >headers.toml <<-'END'
 	[servers.v]
 	url = "https://mcp.example.com/mcp"
 	headers = { X-API-Key = "tiger-in-the-tank", Cookie = "a=${COOKIE}" }
+	[servers.w]
+	url = "https://mcp.example.com/mcp"
+	headers = { X-Ref = { file = "~/key" }, X-Other-Key = { env = "K" } }
 END
 run_matins check headers.toml
 exit_is "headers: exit status 1" 1
 err_like "a token in a header is refused with the three ways" \
-	':3:29: header Authorization looks like a bearer token; .*write "\$\{NAME\}".*token = \{ env = "NAME" \}.*api_key = \{ file'
+	':3:29: header Authorization looks like a bearer token; .*write "\$\{NAME\}".*headers.Authorization = \{ file = .*token = \{ env = "NAME" \}'
 err_like "a header by its name is refused" \
 	':6:25: header X-API-Key looks like a credential by its name'
-err_unlike "a plain header, and one of a variable, are good" 'X-Plain|Cookie'
+err_unlike "a plain header, and one of a variable, are good" 'X-Plain|Cookie|X-Ref|X-Other'
 file_lacks "no message has the value" "$err" 'tiger'
 COOKIE=b run_matins check --lax headers.toml
 exit_is "--lax: headers are taken as they are" 0
 err_like "--lax warns of headers" 'warning: header X-API-Key looks'
+
+printf '[servers.u]\nurl = "https://a.b/"\nheaders = { X-Two = { file = "a", env = "B" } }\n' >two.toml
+run_matins check two.toml
+err_like "a reference of a header is exactly one" 'X-Two takes exactly one'
+printf '[notify]\nurl = "https://a.b/"\nheaders = { X-Two = { env = "B" } }\n' >two.toml
+run_matins check two.toml
+err_like "a header of [notify] is a text" 'a header is a text here'
 
 # ---- what is not replaced ----
 

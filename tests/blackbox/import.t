@@ -8,7 +8,7 @@
 
 cp -r "$TOP/tests/blackbox/import" given
 export USER=josephine REGION=eu-1 TENANT=t-1
-export EVENTS_COOKIE=abcdefghij DEPLOY_URL=abcdefghij
+export DEPLOY_URL=abcdefghij
 # credentials in clear of the files
 secrets='tk_abcd|hunter2|ghp_0123|wk_abcd|bx_abcd|ek_abcd|session=abc'
 secrets+='|gs_abcd|dk_abcd|sk-abcd|hf_abcd|abcdefgh12345678'
@@ -60,7 +60,8 @@ row claude_desktop_config.json 'args = ["run", "-i", "--rm", "-e", "BOX_TOKEN", 
 row vscode.json 'env.SEARCH_KEY = { env = "SEARCH_KEY" }'
 row vscode.json 'url = "https://events.example.com/${REGION:-eu-1}/sse"'
 row vscode.json 'transport = "sse"'
-row vscode.json 'headers.Cookie = "${EVENTS_COOKIE}"'
+row vscode.json 'headers.Cookie = { file = "keys/events-Cookie" }'
+row vscode.json 'headers.X-API-Key = { file = "keys/events-X-API-Key" }'
 row vscode.json "command = \"$HOME/bin/search\""
 row zed.json '[servers."custom one"]'
 row gemini.json 'timeout = "5000ms"'

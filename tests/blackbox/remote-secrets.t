@@ -113,6 +113,8 @@ nothing_told "a call that needs a login"
 
 # ---- a server that says all that it was told ----
 
+echo mark-more-9f3b1c >more
+chmod 600 more
 {
 	n=0
 	for what in mirror mirrorerror mirror500 mirror400 mirrorlog \
@@ -122,7 +124,7 @@ nothing_told "a call that needs a login"
 		cat <<-END
 			[servers.$what]
 			url = "$base/old_call-$what/mcp"
-			headers = { X-Given = "\${HEADER}" }
+			headers = { X-Given = "\${HEADER}", X-More = { file = "$T/more" } }
 			$key
 			[[routines.r.steps]]
 			name = "$what"
@@ -140,7 +142,7 @@ nothing_told "SEC-10: the report as JSON"
 json_is "what was taken out is marked" \
 	step_results[0].output '~"authorization": "Bearer [*]{3}"' \
 	step_results[0].run.scrubbed present
-for key in mark-client mark-key mark-header; do
+for key in mark-client mark-key mark-header mark-more; do
 	isnt "the server had got $key" "$(grep -c $key "$requests")" 0
 done
 for view in "" --md --html --data; do
