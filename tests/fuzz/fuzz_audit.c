@@ -4,7 +4,7 @@
  */
 #include "core/base/arena.h"
 #include "core/base/jw.h"
-#include "core/report/audit.h"
+#include "core/report/audit_chain.h"
 
 #include <stdlib.h>
 

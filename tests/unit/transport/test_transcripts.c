@@ -205,7 +205,7 @@ static bool act(struct play *p, const char *op, const char *text)
 	else if (!strcmp(op, "ready"))
 		assert_int_equal(client_wait_ready(w->client, &err), 0);
 	else if (!strcmp(op, "cancel"))
-		client_cancel(w->client, p->ticket, "why");
+		client_cancel(w->client, p->ticket, REASON_CANCELLED, "why");
 	else if (!strcmp(op, "say"))
 		say_on_stream(p, text);
 	else if (!strcmp(op, "close_stream"))
