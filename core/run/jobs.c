@@ -22,25 +22,3 @@ void jobs_leave(struct jobs *j, const struct jobs_giver *g)
 		if (j->giver[i] == g)
 			j->giver[i] = NULL;
 }
-
-static void close_gaps(struct jobs *j)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < j->n; i++)
-		if (j->giver[i])
-			j->giver[n++] = j->giver[i];
-	j->n = n;
-}
-
-bool jobs_begin(struct jobs *j)
-{
-	bool more = false;
-
-	close_gaps(j);
-	j->has_news = false;
-	for (size_t i = 0; i < j->n; i++)
-		if (j->giver[i] && j->giver[i]->begin(j->giver[i]->arg))
-			more = true;
-	return more || j->has_news;
-}

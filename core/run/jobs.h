@@ -32,10 +32,5 @@ bool jobs_have_room(const struct jobs *j) MUST_USE;
 /* The giver is borrowed until it leaves; during jobs_begin(), too. */
 void jobs_join(struct jobs *j, struct jobs_giver *g);
 void jobs_leave(struct jobs *j, const struct jobs_giver *g);
-/*
- * Ask every giver once, in the order in which they joined.
- * returns  true: ask again before the loop waits
- */
-bool jobs_begin(struct jobs *j) MUST_USE;
 
 #endif

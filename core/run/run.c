@@ -152,6 +152,32 @@ static void use_pause(struct run *r)
 	r->has_paused = true;
 }
 
+static void close_gaps(struct jobs *j)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < j->n; i++)
+		if (j->giver[i])
+			j->giver[n++] = j->giver[i];
+	j->n = n;
+}
+
+/*
+ * Ask every giver once, in the order in which they joined.
+ * returns  true: ask again before the loop waits
+ */
+static bool jobs_begin(struct jobs *j)
+{
+	bool more = false;
+
+	close_gaps(j);
+	j->has_news = false;
+	for (size_t i = 0; i < j->n; i++)
+		if (j->giver[i] && j->giver[i]->begin(j->giver[i]->arg))
+			more = true;
+	return more || j->has_news;
+}
+
 static int walk_plan(struct run *r, struct err *err)
 {
 	r->loop.on_signal = on_signal;
