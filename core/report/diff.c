@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <ctype.h>
 #include <string.h>
 
 #include "core/report/align.h"
@@ -37,6 +38,15 @@ static uint32_t hash_string(struct str raw)
 }
 
 static void hash(const struct comparison *c, struct jdoc *j);
+
+/* The rule of that kind that a value is subject to; NULL: none. */
+static const struct rule *rules_of(const struct rules *r, const struct jdoc *j,
+				   enum rule_kind kind)
+{
+	const struct rule *rule = r && j->rule ? &r->item[j->rule - 1] : NULL;
+
+	return rule && rule->kind == kind ? rule : NULL;
+}
 
 static void hash_members(const struct comparison *c, struct jdoc *j)
 {
@@ -94,6 +104,35 @@ static bool is_steps(const struct edit *e)
 static bool is_step(const struct edit *e)
 {
 	return e && is_steps(e->up);
+}
+
+static bool is_plain(struct str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (!isalnum((unsigned char)s.p[i]) && !memchr("_-", s.p[i], 2))
+			return false;
+	return s.n > 0;
+}
+
+/*
+ * Append ".name" or ["name"] of a member.
+ * filter  not NULL: of the elements whose member of that name is `name`,
+ *	   [filter=name]
+ */
+static void path_add(struct buf *out, const char *filter, struct str name)
+{
+	bool plain = is_plain(name);
+
+	if (filter)
+		buf_addf(out, "[%s=", filter);
+	else
+		buf_addc(out, plain ? '.' : '[');
+	if (plain)
+		buf_add_str(out, name);
+	else
+		canon_quote(name, out);
+	if (filter || !plain)
+		buf_addc(out, ']');
 }
 
 /* of_new  places in the new document; else in the old one */

@@ -258,6 +258,14 @@ static bool is_near(const struct ledger_lines *w)
 	       (w->text.n && memrchr(w->text.p, '\n', w->text.n - 1));
 }
 
+/* Compare name and file. */
+static bool ledger_event_is_of(const struct ledger_event *e,
+			       const struct ledger_routine *which)
+{
+	return ledger_event_has(e, "routine", which->name) &&
+	       ledger_event_has(e, "file", which->file);
+}
+
 /* Look whether it is the run before, and was lost. */
 static void meet(struct ledger *l, struct before *b,
 		 const struct ledger_event *e,

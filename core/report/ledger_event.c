@@ -62,13 +62,6 @@ bool ledger_event_has(const struct ledger_event *e, const char *name,
 	return scan_get(e->doc, name, &value) && scan_is(value, text);
 }
 
-bool ledger_event_is_of(const struct ledger_event *e,
-			const struct ledger_routine *which)
-{
-	return ledger_event_has(e, "routine", which->name) &&
-	       ledger_event_has(e, "file", which->file);
-}
-
 void ledger_event_begin(struct jw *w, enum ledger_event_kind kind,
 			uint64_t generation, const struct ledger_routine *which,
 			int64_t wall_ns)

@@ -44,9 +44,6 @@ int64_t ledger_event_ns(const char *at) MUST_USE;
 /* Compare a member that is a string. */
 bool ledger_event_has(const struct ledger_event *e, const char *name,
 		      const char *text) MUST_USE;
-/* Compare name and file. */
-bool ledger_event_is_of(const struct ledger_event *e,
-			const struct ledger_routine *which) MUST_USE;
 /* Begin a line with the members that all have; wall_ns  since 1970 UTC */
 void ledger_event_begin(struct jw *w, enum ledger_event_kind kind,
 			uint64_t generation, const struct ledger_routine *which,

@@ -1,6 +1,5 @@
 #include "core/report/path.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "core/report/canon.h"
@@ -231,28 +230,4 @@ size_t path_select(const struct path *p, struct jdoc *report,
 	const struct selection s = {found, arg};
 
 	return select_below(&s, p->part, p->n, report);
-}
-
-static bool is_plain(struct str s)
-{
-	for (size_t i = 0; i < s.n; i++)
-		if (!isalnum((unsigned char)s.p[i]) && !memchr("_-", s.p[i], 2))
-			return false;
-	return s.n > 0;
-}
-
-void path_add(struct buf *out, const char *filter, struct str name)
-{
-	bool plain = is_plain(name);
-
-	if (filter)
-		buf_addf(out, "[%s=", filter);
-	else
-		buf_addc(out, plain ? '.' : '[');
-	if (plain)
-		buf_add_str(out, name);
-	else
-		canon_quote(name, out);
-	if (filter || !plain)
-		buf_addc(out, ']');
 }

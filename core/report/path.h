@@ -43,11 +43,4 @@ size_t path_select(const struct path *p, struct jdoc *report,
 		   void (*found)(void *arg, struct jdoc *j), void *arg)
 	MUST_USE;
 
-/*
- * Append ".name" or ["name"] of a member.
- * filter  not NULL: of the elements whose member of that name is `name`,
- *	   [filter=name]
- */
-void path_add(struct buf *out, const char *filter, struct str name);
-
 #endif

@@ -373,14 +373,6 @@ void rules_apply(struct rules *r, struct jdoc *report, struct arena *arena)
 	}
 }
 
-const struct rule *rules_of(const struct rules *r, const struct jdoc *j,
-			    enum rule_kind kind)
-{
-	const struct rule *rule = r && j->rule ? &r->item[j->rule - 1] : NULL;
-
-	return rule && rule->kind == kind ? rule : NULL;
-}
-
 /* ---- printing ---- */
 
 static void write_kind(const struct rules *r, enum rule_kind kind, struct jw *w)

@@ -79,10 +79,6 @@ const char *rule_name(enum rule_kind kind) MUST_USE;
  */
 void rules_apply(struct rules *r, struct jdoc *report, struct arena *arena);
 
-/* The rule of that kind that a value is subject to; NULL: none. */
-const struct rule *rules_of(const struct rules *r, const struct jdoc *j,
-			    enum rule_kind kind) MUST_USE;
-
 /* Append the object that rules_load() reads, indented as in a golden file. */
 void rules_print(const struct rules *r, struct buf *out);
 

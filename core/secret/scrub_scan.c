@@ -1187,6 +1187,48 @@ static void add_scanner(struct scrub_scan *scan, unsigned stages, bool is_coded)
 	}
 }
 
+static int by_depth(const void *a, const void *b)
+{
+	const struct scrub_chain *x = a, *y = b;
+
+	return (x->depth > y->depth) - (x->depth < y->depth);
+}
+
+/* Make `fail` and `out` whole; a scan begins with this. */
+static void scrub_prepare(const struct scrub *s)
+{
+	AUTO(mem_freep) size_t *open = NULL;
+	size_t n_open = 0, next = 0;
+
+	if (!s->n || !s->fail[0])
+		return;
+	s->fail[0] = 0;
+	open = mem_alloc(s->n_chains * sizeof(*open));
+	qsort(s->chains, s->n_chains, sizeof(*s->chains), by_depth);
+	for (size_t depth = 1; depth <= s->longest; depth++) {
+		size_t kept = 0;
+
+		while (next < s->n_chains && s->chains[next].depth == depth)
+			open[n_open++] = next++;
+		for (size_t i = 0; i < n_open; i++) {
+			const struct scrub_chain *c = &s->chains[open[i]];
+			uint32_t node = c->first + (uint32_t)(depth - c->depth);
+			uint32_t up = node == c->first ? c->parent : node - 1;
+			uint32_t fail =
+				up ? scrub_step(s, s->fail[up], s->byte[node])
+				   : 0;
+
+			s->fail[node] = fail;
+			s->out[node] = s->info[node] & SCRUB_NODE_ENDS
+					       ? (uint32_t)depth
+					       : s->out[fail];
+			if (node + 1 < c->first + c->n)
+				open[kept++] = open[i];
+		}
+		n_open = kept;
+	}
+}
+
 void scrub_scan_init(struct scrub_scan *scan, const struct scrub *s,
 		     enum scrub_place place)
 {

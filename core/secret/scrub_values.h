@@ -107,8 +107,6 @@ struct scrub {
 	struct scrub *base, *first_within, *next_within;
 };
 
-/* Make `fail` and `out` whole; a scan begins with this. */
-void scrub_prepare(const struct scrub *s);
 /* Where a byte leads, without falling back; 0: nowhere. */
 uint32_t scrub_child(const struct scrub *s, uint32_t node, uint8_t byte)
 	MUST_USE;

@@ -590,12 +590,6 @@ unsigned sockets_due_ms(const struct sockets *s)
 
 /* ---- the whole ---- */
 
-bool sockets_cover(const struct sockets *s, int nr)
-{
-	return s->held == SOCKETS_JUDGED &&
-	       (nr == SYS_connect || nr == SYS_listen);
-}
-
 static void carry_out(struct sockets *s, int listener,
 		      const struct seccomp_notif *req, uint64_t age_ns,
 		      struct sockets_answer *ret)

@@ -115,9 +115,6 @@ struct sockets_answer {
 size_t sockets_filter(enum sockets_held held, uint32_t deny,
 		      struct sock_filter ret[SOCKETS_INSNS]) MUST_USE;
 
-/* Is a notification of this call one for sockets_serve()? */
-bool sockets_cover(const struct sockets *s, int nr) MUST_USE;
-
 /*
  * Carry out the call that waits.
  * listener  of the child

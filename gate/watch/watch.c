@@ -1025,6 +1025,13 @@ static struct answer answer_socket(struct listener *l, const char *comm,
 	return (struct answer){a->waits ? WAITS_ON : IS_DONE, a->error};
 }
 
+/* Is a notification of this call one for sockets_serve()? */
+static bool sockets_cover(const struct sockets *s, int nr)
+{
+	return s->held == SOCKETS_JUDGED &&
+	       (nr == SYS_connect || nr == SYS_listen);
+}
+
 /*
  * Find the answer to the call that waits. Names and memory are read while the
  * task waits for it; if the request is no longer valid after that, the pid may
