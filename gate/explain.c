@@ -2,9 +2,7 @@
  * Grants of a request, for people: read from the prepared request, so that
  * nothing can be granted and not be shown.
  */
-#include "gate/policy/endpoint.h"
 #include "gate/prepare/own_paths.h"
-#include "gate/prepare/state.h"
 #include "gate/prepare/prepare.h"
 #include "gate/prepare/parts.h"
 

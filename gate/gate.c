@@ -3,9 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,15 +17,11 @@
 #include "gate/build/seccomp.h"
 #include "gate/child/launch.h"
 #include "gate/path/mounts.h"
-#include "gate/policy/endpoint.h"
 #include "gate/policy/hit.h"
-#include "gate/policy/programs.h"
 #include "gate/prepare/own_paths.h"
 #include "gate/prepare/prepare.h"
 #include "gate/prepare/parts.h"
-#include "gate/prepare/state.h"
 #include "gate/proxy/proxy.h"
-#include "gate/watch/watch.h"
 
 /* ---- a child ---- */
 

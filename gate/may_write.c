@@ -4,14 +4,10 @@
  * writable grant.
  */
 #include <fnmatch.h>
-#include <string.h>
 
 #include "core/base/place.h"
-#include "gate/path/resolve.h"
 #include "gate/policy/allow.h"
-#include "gate/policy/closed.h"
 #include "gate/prepare/own_paths.h"
-#include "gate/prepare/state.h"
 
 static const char CODE[][64] = {
 #define PROTECTED(reader, ...) __VA_ARGS__,

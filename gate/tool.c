@@ -4,14 +4,11 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/base/arena.h"
-#include "core/base/buf.h"
 #include "core/base/clock.h"
 #include "core/base/fd.h"
 #include "gate/child/process.h"

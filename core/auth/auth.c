@@ -1,20 +1,10 @@
 #include "core/auth/auth.h"
 
-#include <stdbool.h>
-#include <string.h>
-
-#include "core/auth/account.h"
 #include "core/auth/challenge.h"
-#include "core/auth/crypto.h"
 #include "core/auth/flow_steps.h"
-#include "core/auth/guard.h"
 #include "core/auth/words.h"
-#include "core/base/arena.h"
-#include "core/base/attr.h"
-#include "core/base/err.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/base/url.h"
 #include "core/transport/http_head.h"
 
 /*

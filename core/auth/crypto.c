@@ -11,8 +11,6 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <sys/random.h>
 
 #include "core/auth/words.h"

@@ -8,14 +8,11 @@
 
 #include <strings.h>
 
-#include "core/auth/crypto.h"
 #include "core/auth/flow_steps.h"
 #include "core/auth/words.h"
 #include "core/base/json.h"
 #include "core/base/jw.h"
-#include "core/base/limits.h"
 #include "core/base/text.h"
-#include "core/base/url.h"
 #include "core/secret/secret.h"
 
 /* ---- requests ---- */

@@ -13,8 +13,6 @@
  * source  Secret Service API 0.2, freedesktop.org
  */
 #include <errno.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <systemd/sd-bus.h>
 
 #include "core/auth/key_place.h"

@@ -1,8 +1,6 @@
 #include "core/auth/owner.h"
 
-#include "core/base/buf.h"
 #include "core/base/sha256.h"
-#include "core/base/str.h"
 #include "core/base/text.h"
 
 /* Of a query that is a digest already nothing changes. */

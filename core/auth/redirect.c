@@ -7,8 +7,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "core/base/arena.h"
-#include "core/base/buf.h"
 #include "core/base/fd.h"
 #include "core/base/mem.h"
 #include "core/base/url.h"

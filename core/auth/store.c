@@ -5,10 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/auth/crypto.h"
 #include "core/auth/key_place.h"
 #include "core/auth/owner.h"
 #include "core/base/fd.h"

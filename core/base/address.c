@@ -1,7 +1,6 @@
 #include "core/base/address.h"
 
 #include <arpa/inet.h>
-#include <netinet/in.h>
 
 /* ---- the table ---- */
 

@@ -1,9 +1,6 @@
 #include "core/base/arena.h"
 
 #include <stdalign.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "core/base/buf.h"
 #include "core/base/mem.h"

@@ -1,9 +1,5 @@
 #include "core/base/buf.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "core/base/mem.h"
 
 /* A sink gets about this much at a time. */

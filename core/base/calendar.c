@@ -1,9 +1,6 @@
 #include "core/base/calendar.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <strings.h>
-#include <time.h>
 
 #include "core/base/date.h"
 #include "core/base/text.h"

@@ -1,8 +1,5 @@
 #include "core/base/clock.h"
 
-#include <stdio.h>
-#include <time.h>
-
 #include "core/base/date.h"
 
 #define DAY_MS INT64_C(86400000)

@@ -1,7 +1,5 @@
 #include "core/base/date.h"
 
-#include <stdio.h>
-
 #include "core/base/text.h"
 
 static int32_t month_days(int32_t y, int32_t m)

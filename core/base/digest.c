@@ -1,7 +1,5 @@
 #include "core/base/digest.h"
 
-#include <string.h>
-
 void digest_text(struct sha256 *sum, const char *text)
 {
 	uint64_t n = text ? strlen(text) : 5;

@@ -1,7 +1,6 @@
 #include "core/base/dl.h"
 
 #include <dlfcn.h>
-#include <string.h>
 
 static bool find_functions(void *handle, struct dl *l)
 {

@@ -1,8 +1,6 @@
 #include "core/base/err.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "core/base/str.h"
 

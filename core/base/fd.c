@@ -4,10 +4,6 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/kernel.h"

@@ -1,8 +1,5 @@
 #include "core/base/jdoc.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* Walks a text that scan_document() has proved, so nothing is checked. */
 struct builder {
 	const char *p;

@@ -4,9 +4,7 @@
 #include <malloc.h>
 
 #include "core/base/dl.h"
-#include "core/base/limits.h"
 #include "core/base/mem.h"
-#include "core/base/scan.h"
 
 #define LIBRARY "libcjson.so.1"
 /* Integers up to here are exact as a double. */

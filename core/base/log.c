@@ -1,9 +1,5 @@
 #include "core/base/log.h"
 
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"

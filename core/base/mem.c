@@ -1,9 +1,6 @@
 #include "core/base/mem.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Room of an array at first. */

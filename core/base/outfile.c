@@ -5,17 +5,13 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/log.h"
 #include "core/base/place.h"
 #include "core/base/state_dir.h"
-#include "core/base/str.h"
 
 #define TEMPORARY_TRIES 16
 #define DRAFT_PREFIX ".matins."

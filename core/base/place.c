@@ -2,11 +2,9 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/buf.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/user.h"

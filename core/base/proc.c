@@ -1,12 +1,9 @@
 #include "core/base/proc.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
-#include "core/base/str.h"
 
 /* A UUID and a newline. */
 #define BOOT_ID_BYTES 37

@@ -1,8 +1,5 @@
 #include "core/base/scan.h"
 
-#include <string.h>
-
-#include "core/base/limits.h"
 #include "core/base/text.h"
 
 /* Bytes that are passed on at a time, while they are near the processor. */

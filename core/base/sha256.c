@@ -1,7 +1,5 @@
 #include "core/base/sha256.h"
 
-#include <string.h>
-
 #if defined(__x86_64__) && defined(__GLIBC__)
 #define HAS_INSTRUCTIONS
 #include <immintrin.h>

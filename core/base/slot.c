@@ -1,8 +1,5 @@
 #include "core/base/slot.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define DAY_S 86400
 
 /* A clock that is put forward or back. */

@@ -1,8 +1,6 @@
 #include "core/base/str.h"
 
 #include <endian.h>
-#include <stdio.h>
-#include <string.h>
 
 bool str_starts(struct str s, const char *prefix)
 {

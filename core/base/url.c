@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 
-#include "core/base/limits.h"
 #include "core/base/text.h"
 
 /* ---- URIs, as text alone ---- */

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include "core/base/buf.h"
 #include "core/base/fd.h"
 
 static bool read_number(struct str text, uint32_t *ret)

@@ -1,22 +1,15 @@
 #include "core/doctor/access.h"
 
 #include <errno.h>
-#include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/auth/auth.h"
-#include "core/auth/crypto.h"
 #include "core/auth/owner.h"
 #include "core/auth/store.h"
-#include "core/base/clock.h"
 #include "core/base/state_dir.h"
 #include "core/config/paths.h"
-#include "core/config/server_url.h"
 #include "core/run/advice_command.h"
 #include "core/run/remotes.h"
-#include "core/secret/secret.h"
 
 /* ---- credentials ---- */
 

@@ -7,7 +7,6 @@
 #include "core/config/keys.h"
 #include "core/run/advice.h"
 #include "core/run/advice_command.h"
-#include "core/run/credentials.h"
 #include "core/run/pinned.h"
 #include "core/run/pool.h"
 #include "core/run/remotes.h"

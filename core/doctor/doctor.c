@@ -6,27 +6,21 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/auth/store.h"
-#include "core/base/fd.h"
 #include "core/base/place.h"
 #include "core/base/state_dir.h"
 #include "core/client/asks.h"
 #include "core/config/leash.h"
 #include "core/config/notify.h"
 #include "core/config/paths.h"
-#include "core/config/ref.h"
 #include "core/doctor/access.h"
 #include "core/doctor/deep.h"
 #include "core/doctor/drift.h"
-#include "core/doctor/rows.h"
 #include "core/doctor/scheduled.h"
 #include "core/report/ledger_runs.h"
 #include "core/report/markdown.h"
-#include "core/run/advice.h"
 #include "core/run/advice_command.h"
 #include "core/run/pinned.h"
 #include "core/run/refused_file.h"

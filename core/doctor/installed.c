@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"

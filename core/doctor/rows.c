@@ -1,9 +1,5 @@
 #include "core/doctor/rows.h"
 
-#include <stdarg.h>
-#include <string.h>
-
-#include "core/base/jw.h"
 #include "core/base/log.h"
 
 /* A longer name does not push the others to the right. */

@@ -1,14 +1,10 @@
 #include "core/doctor/scheduled.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
-#include "core/base/fd.h"
 #include "core/doctor/installed.h"
 #include "core/report/ledger_runs.h"
-#include "core/report/schedule.h"
 
 #define TIMER_REMEDY "check the timer or cron line that starts it"
 

@@ -2,13 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "core/base/arena.h"
 #include "core/base/clock.h"
 #include "core/base/fd.h"
 #include "core/base/jw.h"

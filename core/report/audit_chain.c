@@ -1,7 +1,5 @@
 #include "core/report/audit_chain.h"
 
-#include <string.h>
-
 #include "core/base/scan.h"
 
 void audit_seal(struct buf *line, const char *prev)

@@ -1,7 +1,5 @@
 #include "core/report/canon.h"
 
-#include <string.h>
-
 #include "core/base/text.h"
 
 static void add_character(struct buf *out, uint32_t c)

@@ -1,7 +1,5 @@
 #include "core/report/crontab.h"
 
-#include <string.h>
-
 #include "core/base/text.h"
 
 /* Longest command of a line: MAX_COMMAND of cron, with its NUL. */

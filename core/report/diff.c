@@ -1,9 +1,7 @@
 #include "core/report/diff.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <ctype.h>
-#include <string.h>
 
 #include "core/report/align.h"
 #include "core/report/canon.h"

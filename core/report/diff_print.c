@@ -1,12 +1,9 @@
 #include "core/report/diff_print.h"
 
-#include <string.h>
-
 #include "core/base/jw.h"
 #include "core/base/log.h"
 #include "core/report/align.h"
 #include "core/report/canon.h"
-#include "core/report/diff.h"
 #include "core/report/escape.h"
 #include "core/report/page.h"
 

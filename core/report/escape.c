@@ -1,7 +1,5 @@
 #include "core/report/escape.h"
 
-#include <string.h>
-
 #include "core/base/log.h"
 #include "core/base/text.h"
 

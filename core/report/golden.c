@@ -1,7 +1,5 @@
 #include "core/report/golden.h"
 
-#include <string.h>
-
 #include "core/report/canon.h"
 #include "core/report/path.h"
 #include "core/report/report.h"

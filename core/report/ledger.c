@@ -6,13 +6,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "core/base/jw.h"
 #include "core/base/mem.h"
 #include "core/base/proc.h"
 #include "core/base/scan.h"

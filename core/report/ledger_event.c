@@ -1,8 +1,5 @@
 #include "core/report/ledger_event.h"
 
-#include <string.h>
-#include <time.h>
-
 #include "core/base/clock.h"
 #include "core/base/scan.h"
 

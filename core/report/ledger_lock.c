@@ -3,9 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 
-#include "core/base/fd.h"
 #include "core/base/mem.h"
 #include "core/base/sha256.h"
 #include "core/base/state_dir.h"

@@ -1,13 +1,8 @@
 #include "core/report/ledger_runs.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "core/base/buf.h"
 #include "core/base/mem.h"
 #include "core/base/proc.h"
 #include "core/base/scan.h"
-#include "core/base/sha256.h"
 #include "core/report/store.h"
 
 static const char *const state_names[] = {"running", "lost", "finished"};

@@ -2,9 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 
-#include "core/base/fd.h"
 #include "core/base/mem.h"
 #include "core/base/proc.h"
 #include "core/base/sha256.h"

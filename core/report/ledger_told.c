@@ -1,8 +1,5 @@
 #include "core/report/ledger_told.h"
 
-#include <string.h>
-
-#include "core/base/buf.h"
 #include "core/base/proc.h"
 #include "core/base/scan.h"
 

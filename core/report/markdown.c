@@ -3,7 +3,6 @@
 #include <cmark-gfm-core-extensions.h>
 #include <cmark-gfm.h>
 #include <cmark-gfm_version.h>
-#include <string.h>
 
 #include "core/base/dl.h"
 #include "core/base/text.h"

@@ -1,8 +1,5 @@
 #include "core/report/notices.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "core/base/arena.h"
 #include "core/base/fd.h"
 #include "core/base/log.h"

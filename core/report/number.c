@@ -1,7 +1,6 @@
 #include "core/report/number.h"
 
 #include <ctype.h>
-#include <string.h>
 
 #include "core/base/scan.h"
 

@@ -1,7 +1,6 @@
 #include "core/report/pins.h"
 
 #include "core/base/jw.h"
-#include "core/base/scan.h"
 #include "core/report/canon.h"
 #include "core/report/diff_print.h"
 #include "core/report/golden.h"

@@ -4,10 +4,6 @@
  */
 #include "core/report/render.h"
 
-#include <string.h>
-
-#include "core/base/jw.h"
-#include "core/base/scan.h"
 #include "core/report/diff_print.h"
 #include "core/report/escape.h"
 #include "core/report/render_page.h"

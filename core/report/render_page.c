@@ -1,8 +1,6 @@
 #include "core/report/render_page.h"
 
-#include "core/base/scan.h"
 #include "core/base/text.h"
-#include "core/report/diff.h"
 #include "core/report/diff_print.h"
 #include "core/report/escape.h"
 #include "core/report/markdown.h"

@@ -4,9 +4,6 @@
  */
 #include "core/report/report.h"
 
-#include <string.h>
-
-#include "core/base/limits.h"
 #include "core/base/scan.h"
 
 /* One word of a block in the human body: longer ones say nothing more. */

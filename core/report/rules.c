@@ -1,7 +1,6 @@
 #include "core/report/rules.h"
 
 #include <ctype.h>
-#include <string.h>
 
 #include "core/base/jw.h"
 #include "core/report/canon.h"

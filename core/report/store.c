@@ -3,13 +3,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
-#include "core/base/fd.h"
 #include "core/base/mem.h"
-#include "core/base/sha256.h"
 
 /* Bytes of a report that are summed up and written at a time. */
 #define PORTION (256 * 1024)

@@ -1,7 +1,5 @@
 #include "core/report/unit_files.h"
 
-#include <string.h>
-
 #include "core/base/text.h"
 #include "core/report/crontab.h"
 

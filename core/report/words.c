@@ -1,10 +1,5 @@
 #include "core/report/words.h"
 
-#include <string.h>
-#include <time.h>
-
-#include "core/base/limits.h"
-#include "core/base/scan.h"
 #include "core/base/text.h"
 #include "core/report/diff.h"
 

@@ -2,13 +2,11 @@
  * From text to nodes: documents and their nodes, $schema, the values of
  * keywords, references, and the walk that joins them.
  */
-#include <stdarg.h>
 
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/base/url.h"
 #include "core/schema/describe.h"
-#include "core/schema/value.h"
 #include "core/schema/node.h"
 
 const struct keyword_row KEYWORDS[N_KEYWORDS] = {

@@ -1,6 +1,5 @@
 #include "core/schema/describe.h"
 
-#include "core/schema/value.h"
 #include "core/schema/node.h"
 
 /* Subschemas from the one that is described to what it says. */

@@ -3,7 +3,6 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-#include "core/base/buf.h"
 #include "core/base/dl.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"

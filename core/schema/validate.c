@@ -8,13 +8,11 @@
  * are tried; else the first one that does not hold ends the run.
  */
 #include <inttypes.h>
-#include <stdarg.h>
 
 #include "core/base/jw.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/schema/describe.h"
-#include "core/schema/value.h"
 #include "core/schema/format.h"
 #include "core/schema/node.h"
 

@@ -1,9 +1,7 @@
 #include "core/secret/literal.h"
 
-#include <string.h>
 #include <strings.h>
 
-#include "core/base/attr.h"
 #include "core/base/text.h"
 
 /* Bytes of a part of a JWT, RFC 7519: each is Base64url. */

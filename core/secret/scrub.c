@@ -1,7 +1,5 @@
 #include "core/secret/scrub.h"
 
-#include <stdlib.h>
-
 #include "core/base/mem.h"
 #include "core/secret/scrub_scan.h"
 

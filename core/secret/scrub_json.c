@@ -6,8 +6,6 @@
  * is looked for in the bytes of the whole document, and the smallest JSON
  * value around it is replaced.
  */
-#include <stdlib.h>
-#include <string.h>
 
 #include "core/base/mem.h"
 #include "core/secret/scrub_scan.h"

@@ -14,7 +14,6 @@
 #include "core/secret/scrub_scan.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #include "core/base/mem.h"
 #include "core/base/text.h"

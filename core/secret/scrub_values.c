@@ -1,6 +1,5 @@
 /* The values: an automaton that finds them, a filter for where they begin. */
 #include <assert.h>
-#include <stdlib.h>
 
 #include "core/base/mem.h"
 #include "core/secret/scrub_values.h"

@@ -2,12 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 #include "core/base/fd.h"
-#include "core/base/limits.h"
 #include "core/base/mem.h"
 
 static int unavailable(struct err *err, const char *what, const char *why)

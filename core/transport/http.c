@@ -5,18 +5,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
-#include <netinet/in.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
 
-#include "core/base/attr.h"
 #include "core/base/dl.h"
-#include "core/base/err.h"
 #include "core/base/fd.h"
 #include "core/base/mem.h"
 #include "core/transport/http_head.h"

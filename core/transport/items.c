@@ -1,7 +1,6 @@
 #include "core/transport/items.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 

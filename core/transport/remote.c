@@ -13,13 +13,9 @@
 #include "core/transport/remote.h"
 
 #include <assert.h>
-#include <stdio.h>
-#include <stdlib.h>
 
-#include "core/base/limits.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/base/scan.h"
 #include "core/mcp/wire/mcp.h"
 #include "core/mcp/wire/inbox.h"
 #include "core/transport/remote_headers.h"

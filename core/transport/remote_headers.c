@@ -1,9 +1,5 @@
 #include "core/transport/remote_headers.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "core/base/jw.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/mcp/wire/http_fields.h"

@@ -2,9 +2,7 @@
 
 #include <strings.h>
 
-#include "core/base/limits.h"
 #include "core/base/log.h"
-#include "core/base/scan.h"
 
 /* Bytes of an error's message that are looked at. */
 #define MESSAGE_BYTES 1024

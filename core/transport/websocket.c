@@ -5,8 +5,6 @@
 #include <strings.h>
 #include <sys/random.h>
 
-#include "core/base/arena.h"
-#include "core/base/limits.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/url.h"

@@ -1,7 +1,6 @@
 #include "gate/build/compact.h"
 
 #include <stdbool.h>
-#include <string.h>
 #include <linux/seccomp.h>
 
 #include "core/base/mem.h"

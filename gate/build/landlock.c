@@ -1,7 +1,6 @@
 #include "gate/build/landlock.h"
 
 #include <errno.h>
-#include <sys/stat.h>
 
 #include "core/base/fd.h"
 #include "core/base/kernel.h"

@@ -3,15 +3,9 @@
 #include <assert.h>
 #include <errno.h>
 #include <net/if.h>
-#include <netinet/in.h>
-#include <sched.h>
 #include <seccomp.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/ptrace.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/dl.h"

@@ -1,11 +1,9 @@
 #include "gate/cgroup/limits.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
-#include "core/base/str.h"
 #include "gate/cgroup/cgroup.h"
 
 /* Tasks that a machine may have at the time and that are not ours. */

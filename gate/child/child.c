@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/capability.h>
 #include <linux/close_range.h>
 #include <linux/prctl.h>
 #include <linux/netlink.h>
@@ -17,18 +16,13 @@
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
 #include <net/if.h>
-#include <netinet/in.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "gate/child/left.h"
 #include "gate/child/pass.h"
 #include "gate/child/sys.h"
 

@@ -2,22 +2,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
-#include <signal.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include "core/base/arena.h"
 #include "core/base/clock.h"
 #include "core/base/fd.h"
-#include "core/base/kernel.h"
-#include "gate/child/pass.h"
 #include "gate/child/sys.h"
 
 /* ---- a table of descriptors for a runner that has many ---- */

@@ -6,14 +6,11 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/base/fd.h"
-#include "core/base/kernel.h"
 #include "core/base/proc.h"
-#include "core/base/str.h"
 #include "core/base/user.h"
 #include "gate/child/launch.h"
 #include "gate/child/sys.h"

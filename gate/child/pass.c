@@ -1,7 +1,6 @@
 #include "gate/child/pass.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "gate/child/sys.h"

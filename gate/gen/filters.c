@@ -8,8 +8,6 @@
  * put in when one is taken out.
  */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "gate/build/seccomp.h"
 

@@ -4,20 +4,14 @@
  */
 #include <ctype.h>
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/place.h"
 #include "gate/prepare/own_paths.h"
 #include "gate/prepare/private_files.h"
 #include "gate/policy/allow.h"
-#include "gate/policy/closed.h"
-#include "gate/prepare/state.h"
 #include "gate/prepare/prepare.h"
 #include "gate/prepare/parts.h"
-#include "gate/prepare/prepared.h"
 #include "gate/proxy/proxy.h"
 
 struct finder {

@@ -4,18 +4,13 @@
  */
 #include <dirent.h>
 #include <errno.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "gate/prepare/own_paths.h"
 #include "gate/prepare/parts.h"
 #include "gate/prepare/private_files.h"
-#include "gate/path/resolve.h"
 #include "core/base/place.h"
 #include "gate/policy/allow.h"
-#include "gate/prepare/state.h"
 
 /* Entries that are granted one by one: each takes a descriptor. */
 #define TRACE_ENTRIES 700

@@ -1,8 +1,6 @@
 #include "gate/path/install.h"
 
 #include <limits.h>
-#include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/place.h"

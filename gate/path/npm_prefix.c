@@ -1,7 +1,5 @@
 #include "gate/path/npm_prefix.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #include "core/base/fd.h"

@@ -1,6 +1,5 @@
 #include "gate/path/project.h"
 
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <stdlib.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 

@@ -1,8 +1,5 @@
 #include "gate/policy/allow.h"
 
-#include "core/base/arena.h"
-#include "core/base/buf.h"
-#include "core/base/limits.h"
 #include "core/base/place.h"
 #include "core/base/scan.h"
 

@@ -1,7 +1,6 @@
 #include "gate/policy/closed.h"
 
 #include <limits.h>
-#include <string.h>
 
 #include "core/base/place.h"
 

@@ -1,6 +1,5 @@
 #include "gate/policy/endpoint.h"
 
-#include "core/base/buf.h"
 #include <ctype.h>
 #include <strings.h>
 

@@ -1,7 +1,6 @@
 #include "gate/policy/hit.h"
 
 #include <signal.h>
-#include <stdarg.h>
 
 /*
  * The limit counts whole ticks, rusage what was really used of them: on busy

@@ -1,7 +1,5 @@
 #include "gate/policy/package.h"
 
-#include <string.h>
-
 #include "core/base/jdoc.h"
 #include "core/base/text.h"
 #include "gate/policy/semver.h"

@@ -2,7 +2,6 @@
 
 #include <assert.h>
 
-#include "core/base/limits.h"
 #include "core/base/place.h"
 #include "gate/policy/allow.h"
 #include "gate/policy/programs.h"

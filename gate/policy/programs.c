@@ -1,7 +1,6 @@
 #include "gate/policy/programs.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "core/base/log.h"
 #include "core/base/sha256.h"

@@ -1,8 +1,6 @@
 #include "gate/policy/recipes.h"
 
 #include "core/base/buf.h"
-#include "core/base/limits.h"
-#include "gate/gate.h"
 #include "gate/policy/programs.h"
 #include "gate/policy/shell_words.h"
 

@@ -2,9 +2,7 @@
  * Operations on every field of a policy, by the rows of sandbox.def: the C
  * type of a field picks the function.
  */
-#include "core/base/arena.h"
 #include "core/base/digest.h"
-#include "gate/gate.h"
 #include "gate/policy/programs.h"
 
 /* ---- merge ---- */

@@ -1,8 +1,5 @@
 #include "gate/policy/semver.h"
 
-#include <stdint.h>
-#include <string.h>
-
 #include "core/base/text.h"
 
 /* node-semver: MAX_LENGTH, MAX_SAFE_INTEGER. */

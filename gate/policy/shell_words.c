@@ -1,6 +1,5 @@
 #include "gate/policy/shell_words.h"
 
-#include "core/base/buf.h"
 #include "core/base/text.h"
 
 /* Substitutions in substitutions; `case` in `case`; here-documents of a line.

@@ -2,8 +2,6 @@
 
 #include <dirent.h>
 #include <limits.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
@@ -14,7 +12,6 @@
 #include "gate/policy/allow.h"
 #include "gate/policy/package.h"
 #include "gate/policy/recipes.h"
-#include "gate/prepare/state.h"
 
 /* Bytes of package.json; folders of packages that npx fetched. */
 #define JSON_BYTES (1024 * 1024)

@@ -1,7 +1,5 @@
 #include "gate/prepare/parts.h"
 
-#include <stdarg.h>
-
 #define NO_LANDLOCK "this kernel has no Landlock, or it is not enabled at boot"
 
 struct judgement {

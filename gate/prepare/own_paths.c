@@ -1,11 +1,9 @@
 #include "gate/prepare/own_paths.h"
 
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
-#include "gate/path/resolve.h"
 
 /* Path without links, as far as it exists; many lie in one folder. */
 struct real_path {

@@ -5,9 +5,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
@@ -18,10 +15,8 @@
 #include "core/base/sha256.h"
 #include "gate/build/seccomp.h"
 #include "gate/child/hang.h"
-#include "gate/child/process.h"
 #include "gate/policy/allow.h"
 #include "gate/prepare/parts.h"
-#include "gate/prepare/state.h"
 #include "gate/proxy/proxy.h"
 
 /* ---- argv ---- */

@@ -1,13 +1,11 @@
 #include "gate/prepare/parts.h"
 
 #include <errno.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/place.h"
 #include "gate/policy/allow.h"
 #include "gate/policy/recipes.h"
-#include "gate/prepare/state.h"
 
 static const struct strlist system_dirs =
 	STRLIST("/usr/bin", "/usr/sbin", "/bin", "/sbin", "/usr/local/bin",

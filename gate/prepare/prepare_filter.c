@@ -1,13 +1,11 @@
 #include "gate/prepare/parts.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <sys/random.h>
 
 #include "core/base/mem.h"
 #include "gate/build/compact.h"
 #include "gate/build/seccomp.h"
-#include "gate/watch/watch.h"
 
 /* A filter that was built, kept for each want. */
 struct gate_filter {

@@ -1,7 +1,6 @@
 #include "gate/prepare/parts.h"
 
 #include <errno.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
@@ -14,7 +13,6 @@
 #include "gate/policy/allow.h"
 #include "gate/policy/recipes.h"
 #include "gate/prepare/own_paths.h"
-#include "gate/prepare/state.h"
 
 /* Folders of programs: a file that can be read in there can be run by
    the loader. */

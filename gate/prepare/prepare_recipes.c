@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
@@ -12,7 +11,6 @@
 #include "gate/policy/recipes.h"
 #include "gate/policy/shell_words.h"
 #include "gate/prepare/private_files.h"
-#include "gate/prepare/state.h"
 
 /* ---- what was started ---- */
 

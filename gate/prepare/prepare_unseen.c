@@ -2,14 +2,11 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
 #include "core/base/place.h"
 #include "gate/policy/path_words.h"
-#include "gate/prepare/state.h"
 
 /* Files that are watched for: each costs a comparison at every look-up. */
 #define UNSEEN_MAX 16

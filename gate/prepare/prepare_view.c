@@ -3,8 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <glob.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"

@@ -1,9 +1,6 @@
 #include "gate/prepare/prepared.h"
 
 #include <limits.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "core/base/fd.h"
 #include "core/base/log.h"

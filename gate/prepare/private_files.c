@@ -3,11 +3,9 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fnmatch.h>
-#include <string.h>
 
 #include "core/base/fd.h"
 #include "core/base/log.h"
-#include "core/base/arena.h"
 #include "core/base/user.h"
 
 #define DEPTH_MAX 64

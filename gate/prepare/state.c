@@ -1,18 +1,11 @@
 #include "gate/prepare/state.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/buf.h"
 #include "core/base/fd.h"
 #include "core/base/place.h"
 #include "core/base/user.h"
-#include "gate/path/resolve.h"
 #include "gate/prepare/own_paths.h"
 #include "gate/prepare/prepared.h"
 

@@ -5,13 +5,10 @@
 #include <linux/memfd.h>
 #include <poll.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/base/fd.h"
-#include "gate/child/pass.h"
-#include "gate/gate.h"
 #include "gate/proxy/proxy_plan.h"
 #include "gate/proxy/proxy_share.h"
 

@@ -9,12 +9,8 @@
 #include <linux/securebits.h>
 #include <poll.h>
 #include <resolv.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,10 +19,8 @@
 #include "core/base/mem.h"
 #include "gate/build/landlock.h"
 #include "gate/build/seccomp.h"
-#include "gate/gate.h"
 #include "gate/proxy/proxy_packets.h"
 #include "gate/proxy/proxy_serve.h"
-#include "gate/proxy/proxy_share.h"
 
 enum { STATUS_USAGE = 64 };
 

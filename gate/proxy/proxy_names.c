@@ -1,7 +1,5 @@
 #include "gate/proxy/proxy_names.h"
 
-#include <string.h>
-
 /* 198.18.0.0/15; the first address is left out, as in any network. */
 #define RANGE 0xc6120000U
 #define RANGE_SIZE (1U << 17)

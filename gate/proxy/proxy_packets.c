@@ -1,15 +1,9 @@
 #include "gate/proxy/proxy_packets.h"
 
 #include <errno.h>
-#include <linux/filter.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <string.h>
-#include <sys/socket.h>
 
-#include "core/base/buf.h"
 #include "gate/proxy/proxy_plan.h"
-#include "gate/proxy/proxy_resolve.h"
 
 /* Packets of one turn; a child that floods waits for the next. */
 #define TURN 256

@@ -1,9 +1,5 @@
 #include "gate/proxy/proxy_plan.h"
 
-#include <sys/socket.h>
-
-#include "gate/policy/policy.h"
-
 /* First port to try: below those that the kernel gives out, and free in
    /etc/services. */
 #define PORT_FIRST 23128

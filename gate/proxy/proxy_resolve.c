@@ -1,7 +1,5 @@
 #include "gate/proxy/proxy_resolve.h"
 
-#include <string.h>
-
 /* ---- packets ---- */
 
 #define HEAD_BYTES 12

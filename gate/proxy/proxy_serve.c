@@ -2,12 +2,10 @@
 
 #include <errno.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
@@ -15,8 +13,6 @@
 #include "core/base/mem.h"
 #include "gate/proxy/proxy_packets.h"
 #include "gate/proxy/proxy_plan.h"
-#include "gate/proxy/proxy_request.h"
-#include "gate/proxy/proxy_share.h"
 
 /* Addresses of one name that are tried. */
 #define LOOKUP_ADDRESSES 16

@@ -1,9 +1,5 @@
 #include "gate/watch/services.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "core/base/buf.h"
 #include "core/base/clock.h"
 

@@ -7,21 +7,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <netinet/in.h>
 #include <poll.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "core/base/address.h"
-#include "core/base/buf.h"
 #include "core/base/clock.h"
 #include "core/base/fd.h"
 #include "core/base/kernel.h"
@@ -30,7 +22,6 @@
 #include "core/base/place.h"
 #include "gate/build/compact.h"
 #include "gate/build/seccomp.h"
-#include "gate/policy/endpoint.h"
 #include "gate/watch/task.h"
 
 /* ---- the table ---- */

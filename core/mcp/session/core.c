@@ -1,7 +1,5 @@
 #include "core/mcp/session/core.h"
 
-#include <string.h>
-
 #include "core/base/mem.h"
 
 /* Slots of an empty table; a power of two. */

@@ -1,9 +1,6 @@
 #include "core/mcp/session/session.h"
 
 #include <inttypes.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "core/base/log.h"
 #include "core/base/mem.h"

@@ -1,8 +1,5 @@
 #include "core/mcp/session/talk.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "core/base/mem.h"
 
 /* Times that one request is sent again (MR-9), and that a task may ask. */

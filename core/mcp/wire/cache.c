@@ -1,7 +1,5 @@
 #include "core/mcp/wire/cache.h"
 
-#include <string.h>
-
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"

@@ -1,7 +1,5 @@
 #include "core/mcp/wire/content.h"
 
-#include <stdint.h>
-
 #include "core/base/scan.h"
 #include "core/base/sha256.h"
 #include "core/base/text.h"

@@ -1,7 +1,5 @@
 #include "core/mcp/wire/elicit.h"
 
-#include <string.h>
-
 #include "core/base/jw.h"
 #include "core/base/scan.h"
 #include "core/schema/schema.h"

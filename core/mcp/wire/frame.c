@@ -1,7 +1,5 @@
 #include "core/mcp/wire/frame.h"
 
-#include <string.h>
-
 #include "core/base/limits.h"
 
 /* A buffer that grew beyond this for one message is given back. */

@@ -1,12 +1,9 @@
 #include "core/mcp/wire/http_fields.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #include "core/base/text.h"
-#include "core/base/limits.h"
 #include "core/base/log.h"
 #include "core/base/scan.h"
 

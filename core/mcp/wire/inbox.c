@@ -1,9 +1,7 @@
 #include "core/mcp/wire/inbox.h"
 
-#include <string.h>
 #include <strings.h>
 
-#include "core/base/limits.h"
 #include "core/base/text.h"
 #include "core/mcp/wire/rpc.h"
 

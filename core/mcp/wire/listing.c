@@ -1,9 +1,6 @@
 #include "core/mcp/wire/listing.h"
 
-#include <string.h>
-
 #include "core/base/jw.h"
-#include "core/base/limits.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/mcp/wire/http_fields.h"

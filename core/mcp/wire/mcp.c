@@ -1,6 +1,5 @@
 #include "core/mcp/wire/mcp.h"
 
-#include <string.h>
 #include <strings.h>
 
 #include "core/base/scan.h"

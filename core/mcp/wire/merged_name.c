@@ -1,7 +1,5 @@
 #include "core/mcp/wire/merged_name.h"
 
-#include <stdio.h>
-
 #include "core/base/sha256.h"
 #include "core/base/text.h"
 

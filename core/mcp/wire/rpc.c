@@ -1,7 +1,5 @@
 #include "core/mcp/wire/rpc.h"
 
-#include <string.h>
-
 struct rpc_id rpc_read_id(struct str raw)
 {
 	struct rpc_id id = {.type = RPC_ID_OTHER, .raw = raw};

@@ -1,7 +1,5 @@
 #include "core/mcp/wire/sampling.h"
 
-#include <string.h>
-
 #include "core/base/scan.h"
 
 static bool has_role(struct str object)

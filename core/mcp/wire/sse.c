@@ -1,7 +1,5 @@
 #include "core/mcp/wire/sse.h"
 
-#include <string.h>
-
 /* Ceiling of a line that is not data: a mark, "id: " and the longest id. */
 #define LINE_BYTES (SSE_ID_BYTES + 8)
 /* Digits of a time to wait, milliseconds: up to 115 days. */

@@ -1,7 +1,5 @@
 #include "core/mcp/wire/uri_template.h"
 
-#include <stdint.h>
-
 #include "core/base/scan.h"
 #include "core/base/text.h"
 #include "core/base/url.h"

@@ -1,9 +1,6 @@
 #include "core/mcp/wire/websocket.h"
 
-#include <string.h>
-
 #include "core/base/text.h"
-#include "core/base/limits.h"
 
 /* RFC 6455, section 1.3 */
 #define ACCEPT_GUID "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
