@@ -3,30 +3,7 @@
 . "${BASH_SOURCE%/*}/lib.sh"
 
 mkdir w
-cat >w/server.py <<'END'
-import json, os, sys
-log = os.environ.get('LOG')
-tools = [json.loads(line) for line in open(sys.argv[1])]
-for line in sys.stdin:
-    m = json.loads(line)
-    if 'id' not in m:
-        continue
-    method, params = m['method'], m.get('params', {})
-    if method == 'initialize':
-        r = {'protocolVersion': params['protocolVersion'],
-             'capabilities': {'tools': {}},
-             'serverInfo': {'name': 'x', 'version': '1'}}
-    elif method == 'tools/list':
-        r = {'tools': tools}
-    elif method == 'tools/call':
-        r = {'content': [{'type': 'text', 'text': 'called ' + params['name']}]}
-    else:
-        print(json.dumps({'jsonrpc': '2.0', 'id': m['id'], 'error':
-                          {'code': -32601, 'message': 'no'}}), flush=True)
-        continue
-    print('{"jsonrpc":"2.0","id":%s,"result":%s}' %
-          (json.dumps(m['id']), json.dumps(r)), flush=True)
-END
+cp "$TOP/tests/blackbox/tools_server.py" w/server.py
 
 # tool NAME [ANNOTATIONS]
 tool() {

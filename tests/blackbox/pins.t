@@ -3,32 +3,7 @@
 . "${BASH_SOURCE%/*}/lib.sh"
 
 mkdir w
-cat >w/server.py <<'END'
-import json, sys
-tools = [json.loads(line) for line in open(sys.argv[1])]
-for line in sys.stdin:
-    m = json.loads(line)
-    if 'id' not in m:
-        continue
-    method, params = m['method'], m.get('params', {})
-    if method == 'initialize':
-        r = {'protocolVersion': params['protocolVersion'],
-             'capabilities': {'tools': {}},
-             'serverInfo': {'name': 'x', 'version': '1'}}
-    elif method == 'tools/list':
-        at = int(params.get('cursor', 0))
-        r = {'tools': tools[at:at + 1]}
-        if at + 1 < len(tools):
-            r['nextCursor'] = str(at + 1)
-    elif method == 'tools/call':
-        r = {'content': [{'type': 'text', 'text': 'was called'}]}
-    else:
-        print(json.dumps({'jsonrpc': '2.0', 'id': m['id'], 'error':
-                          {'code': -32601, 'message': 'no'}}), flush=True)
-        continue
-    print('{"jsonrpc":"2.0","id":%s,"result":%s}' %
-          (json.dumps(m['id']), json.dumps(r)), flush=True)
-END
+cp "$TOP/tests/blackbox/tools_server.py" w/server.py
 
 # tools DESCRIPTION [SCHEMA [OTHER]]: what the server lists, on two pages
 tools() {
@@ -42,7 +17,7 @@ config() {
 	cat >w/k.toml <<-END
 		[servers.s]
 		command = "$PYTHON"
-		args = ["$T/w/server.py", "$T/w/tools"]
+		args = ["$T/w/server.py", "$T/w/tools", "1"]
 		$1
 		[[routines.r.steps]]
 		name = "a"
@@ -83,7 +58,7 @@ pinned() {
 	exit_is "$who: doctor: it is there" 0
 	runs
 	json_is "$who: the same: it is called" step_results[0].state ok \
-		step_results[0].output 'was called'
+		step_results[0].output 'called add'
 	sum=$(cksum <w/golden/tools/s.json)
 	$as run_matins golden record --tools -c w/k.toml
 	exit_is "$who: record: nothing is absent" 1
@@ -107,7 +82,7 @@ pinned() {
 		step_results[0].error '~\.add\.description' \
 		step_results[0].error '~First read' \
 		step_results[0].error '~matins golden accept --tools s -c '
-	out_unlike "$who: another description: it was not called" 'was called'
+	out_unlike "$who: another description: it was not called" 'called add'
 	$as run_matins call add -c w/k.toml --server s
 	exit_is "$who: call: refused as well" 1
 	out_is "$who: call: not called" ""
@@ -155,7 +130,7 @@ pinned() {
 	config ''
 	runs
 	json_is "$who: not pinned: it is called" step_results[0].state ok
-	out_like "$who: not pinned: it is" 'was called'
+	out_like "$who: not pinned: it is" 'called add'
 	config 'pin = true'
 	echo '{' >w/golden/tools/s.json
 	runs
