@@ -125,18 +125,13 @@ config() {
 	END
 }
 
-# the view of a run that golden files have
-runs() {
-	$as run_matins run -c w/k.toml r --json --view golden "$@"
-}
-
 # everything, as the user that $as is
 replayed() {
 	local name
 
 	rm -rf w/tape
 	config hello word "${port[0]}"
-	THE_KEY=secret-of-mine runs --record w/tape
+	THE_KEY=secret-of-mine golden_run --record w/tape
 	exit_is "$who: recorded" 2
 	cp "$out" recorded
 	json_is "$who: recorded: a call" step_results[0].state ok \
@@ -150,12 +145,9 @@ replayed() {
 		file_lacks "$who: no secret in ${name##*/}" "$name" \
 			secret-of-mine
 	done
-	# all that could answer is away, and the folder is another one
-	mv w moved
-	mkdir w
-	mv moved/k.toml moved/tape w
+	tape_alone
 	rm -rf "$T/w2"
-	runs --replay w/tape
+	golden_run --replay w/tape
 	exit_is "$who: replayed without servers" 2
 	is "$who: the same view" "$(cmp "$out" recorded 2>&1)" ""
 	$as run_matins run -c w/k.toml r --json --replay w/tape
@@ -167,7 +159,7 @@ replayed() {
 	name=$(wc -l <"$requests")
 	printf '[notify]\non = ["failure"]\nping = "http://127.0.0.1:%s/ping"\nurl = "http://127.0.0.1:%s/n"\n' \
 		"${port[0]}" "${port[0]}" >>w/k.toml
-	runs --replay w/tape -j 1
+	golden_run --replay w/tape -j 1
 	is "$who: no host is asked, for notices either" \
 		"$(wc -l <"$requests")" "$name"
 	is "$who: one at a time: the same view" \
@@ -178,43 +170,42 @@ replayed() {
 	exit_is "$who: golden check --replay" 0
 
 	config other word "${port[0]}"
-	runs --replay w/tape
+	golden_run --replay w/tape
 	json_is "$who: other params: the step fails" \
 		step_results[0].state failed step_results[0].reason replay \
 		step_results[0].error '~"tools/call" of "say" differs from the recording: [$].params.arguments.text was "hello", and is "other" now; if that is meant, record it again with --record'
 	json_is "$who: other params: others do not" \
 		step_results[2].state ok
 	config hello other "${port[0]}"
-	runs --replay w/tape
+	golden_run --replay w/tape
 	json_is "$who: another argument of a program" \
 		step_results[5].reason replay \
 		step_results[5].error '~the command of "program" differs from the recording: [$].0. was "word", and is "other" now'
 	sed -i "s|/server.py\"|/server2.py\"|" w/k.toml
-	runs --replay w/tape
+	golden_run --replay w/tape
 	json_is "$who: another argument of a server" \
 		step_results[0].reason replay \
 		step_results[0].error '~the arguments of "s" differ from the recording: [$].0. was "[^"]*server.py", and is "[^"]*server2.py" now'
 	config hello word "${port[0]}"
 	rm w/tape/web.session.jsonl
-	runs --replay w/tape
+	golden_run --replay w/tape
 	json_is "$who: a session that was not recorded" \
 		step_results[3].reason replay \
 		step_results[3].error '~no session 1 of "web"'
 	sed -i '$d' w/tape/s.session.jsonl
-	runs --replay w/tape
+	golden_run --replay w/tape
 	exit_is "$who: a torn file" 1
 	err_like "$who: a torn file: is named" \
 		's.session.jsonl: the recording is cut off'
 	echo '{"to":5}' >>w/tape/s.session.jsonl
-	runs --replay w/tape
+	golden_run --replay w/tape
 	err_like "$who: a broken line" 's.session.jsonl: line [0-9]*: no message'
 	rm w/tape/programs.jsonl
-	runs --replay w/tape
+	golden_run --replay w/tape
 	exit_is "$who: half a recording" 1
 	err_like "$who: half a recording: is said" 'no whole recording'
 	rm -rf w/golden
-	mv moved/* w
-	rmdir moved
+	tape_back
 }
 
 start_peer plain

@@ -32,32 +32,24 @@ for line in sys.stdin:
           flush=True)
 END
 
-# runs ARGS...: the view of golden files, as the user that $as is
-runs() {
-	$as run_matins run -c w/k.toml r --json --view golden "$@"
-}
-
 # same NAME: the recorded run once, and its replay with -j 1 and side by side,
 # with no network and none of the files
 same() {
 	local args
 
 	rm -rf w/tape
-	runs --record w/tape
+	golden_run --record w/tape
 	cp "$out" recorded
 	ok "$who: $1: recorded" test -e w/tape/programs.jsonl
-	mv w moved
-	mkdir w
-	mv moved/k.toml moved/tape w
+	tape_alone
 	WRAP=("${cut[@]}")
 	for args in "-j 1" "-j 8"; do
 		# shellcheck disable=SC2086
-		runs --replay w/tape $args
+		golden_run --replay w/tape $args
 		file_is "$who: $1: replayed with $args" "$out" recorded
 	done
 	WRAP=()
-	mv moved/* w
-	rmdir moved
+	tape_back
 }
 
 refusals() {
@@ -113,7 +105,7 @@ refusals() {
 		step_results[5].reason output_limit
 	sed -i 's/no-such-server-here/no-such-server/; s/"server"/"other"/' \
 		w/k.toml
-	runs --replay w/tape
+	golden_run --replay w/tape
 	json_is "$who: a step that was not recorded is judged here" \
 		step_results[2].reason no_command \
 		step_results[2].error '~no-such-server '
@@ -173,7 +165,7 @@ side_by_side() {
 		step_results[0].output "same a 1" \
 		step_results[3].output "same d 1"
 	sed -i 's/fed words/other words/' w/k.toml
-	runs --replay w/tape
+	golden_run --replay w/tape
 	json_is "$who: another input of a program" \
 		step_results[7].reason replay step_results[7].error \
 		'~"fed": the input differs from the recording: at byte 0: fed words was recorded, now it is other words'
@@ -246,7 +238,7 @@ credentials() {
 # refuses NAME REGEX: --replay of w/tape ends with this error, and says no word
 # of a file elsewhere
 refuses() {
-	runs --replay w/tape
+	golden_run --replay w/tape
 	exit_is "$who: $1" 1
 	err_like "$who: $1: is said" "$2"
 	err_unlike "$who: $1: nothing of elsewhere" 'root:|hidden'
@@ -258,16 +250,16 @@ folders() {
 	printf '[[routines.r.steps]]\nname = "a"\ntype = "mcp-client"\ncommand = "%s"\nargs = ["%s"]\ntool = "say"\n' \
 		"$PYTHON" "$T/w/server.py" >w/k.toml
 	rm -rf w/tape
-	runs --record w/tape
+	golden_run --record w/tape
 	exit_is "$who: recorded" 0
 	touch w/tape/notes.txt w/tape/b.session.jsonl.old
 	sed 's/"a"/"b"/' w/tape/a.session.jsonl >w/tape/b.session.jsonl
-	runs --record w/tape
+	golden_run --record w/tape
 	exit_is "$who: recorded over it" 0
 	is "$who: other files stay" "$(cd w/tape && echo *)" \
 		"a.session.jsonl b.session.jsonl.old notes.txt programs.jsonl"
 	echo 'hidden' >w/tape/mine.session.jsonl
-	runs --record w/tape
+	golden_run --record w/tape
 	exit_is "$who: a file of something else" 1
 	err_like "$who: a file of something else: is named" \
 		'w/tape/mine.session.jsonl is not a file of a recording'
@@ -275,27 +267,27 @@ folders() {
 	rm w/tape/mine.session.jsonl
 	echo hidden >w/secret
 	ln -s ../secret w/tape/b.session.jsonl
-	runs --record w/tape
+	golden_run --record w/tape
 	exit_is "$who: a link in the folder" 1
 	file_has "$who: its file stays" w/secret hidden
 	rm w/tape/b.session.jsonl
 
 	# a recording that is refused
-	runs --record "$T/state/matins/new/tape"
+	golden_run --record "$T/state/matins/new/tape"
 	exit_is "$who: a folder of ours" 1
 	ok "$who: leaves no new folder" test ! -e "$T/state/matins/new"
 
 	# sessions of a run that was killed before its programs were there
 	sed 's/"run":[0-9]*/"run":7/; s/say/cry/' w/tape/a.session.jsonl \
 		>w/tape/a.session.jsonl.new
-	runs --replay w/tape
+	golden_run --replay w/tape
 	exit_is "$who: sessions of another run do not count" 0
 	mv w/tape/a.session.jsonl w/kept
 	cp w/tape/a.session.jsonl.new w/tape/a.session.jsonl
 	cp w/kept w/tape/a.session.jsonl.new
-	runs --replay w/tape
+	golden_run --replay w/tape
 	exit_is "$who: those of this one do, where they are" 0
-	runs --record w/tape
+	golden_run --record w/tape
 	is "$who: the next recording has none of them" "$(cd w/tape && echo *)" \
 		"a.session.jsonl b.session.jsonl.old notes.txt programs.jsonl"
 
@@ -312,12 +304,12 @@ folders() {
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
 os.kill(os.getpid(), signal.SIGTERM)
 os.execvp(sys.argv[1], sys.argv[1:])')
-	runs --replay w/huge
+	golden_run --replay w/huge
 	exit_is "$who: a signal ends the reading of a recording" 143
 	err_unlike "$who: nothing was run" 'ok|cancelled'
 	is "$who: nor printed" "$(<"$out")" ""
 	WRAP=()
-	runs --replay w/huge
+	golden_run --replay w/huge
 	exit_is "$who: without one it is read" 0
 	rm -rf w/huge
 
@@ -360,7 +352,7 @@ long() {
 		tool = "say"
 		params = { text = "long" }
 	END
-	runs --record w/tape
+	golden_run --record w/tape
 	cp "$out" recorded
 	"$PYTHON" - <<-'END'
 		path = "w/tape/a.session.jsonl"
@@ -369,7 +361,7 @@ long() {
 		more = ['{"from":{"id":%d,"result":{}}}' % (1000 + i) for i in range(150000)]
 		open(path, "w").write("\n".join(lines[:-1] + more + never + more + lines[-1:]) + "\n")
 	END
-	runs --replay w/tape
+	golden_run --replay w/tape
 	file_is "$who: a session of 300 000 answers" "$out" recorded
 	rm -rf w/tape
 }
