@@ -27,8 +27,9 @@ struct taking {
 	struct pairs env, headers;
 };
 
-static PRINTF(3, 4) void say(struct taking *t, struct strlist *to,
-			     const char *fmt, ...)
+static void say(struct taking *t, struct strlist *to, const char *fmt, ...)
+	PRINTF(3, 4);
+static void say(struct taking *t, struct strlist *to, const char *fmt, ...)
 {
 	va_list ap;
 
