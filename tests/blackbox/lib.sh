@@ -559,3 +559,25 @@ tape_back() {
 	mv moved/* w
 	rmdir moved
 }
+
+# serve_scene NAME OPTIONS...: a conversation of serve.py with `matins serve`,
+# which prints what was wrong
+serve_scene() {
+	local name=$1
+
+	shift
+	rm -f begun
+	timeout -k 5 "${LIMIT_S:-240}" "$PYTHON" \
+		"$TOP/tests/blackbox/serve.py" "$name" \
+		"$BIN" serve "$@" 2>"$err" || echo "status $?"
+}
+# serve_one METHOD PARAMS OPTIONS...: one request of a client "tester" to
+# `matins serve`; its answer in one.json
+serve_one() {
+	printf '%s\n{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}\n' \
+		'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"tester","version":"1"}}}' \
+		"$1" "$2" >in.jsonl
+	shift 2
+	run_matins_stdin in.jsonl serve "$@"
+	grep -a '"id":1,' "$out" >one.json
+}

@@ -60,21 +60,21 @@ chmod 600 key
 cat >matins.toml <<-END
 	[servers.frail]
 	command = "$PYTHON"
-	args = ["frail.py", "frail"]
+	args = ["$T/frail.py", "frail"]
 	env = { KEY = { file = "key" } }
 	audit = "on"
 	[servers.second]
 	command = "$PYTHON"
-	args = ["frail.py", "second"]
+	args = ["$T/frail.py", "second"]
 	tools = ["live", "odd"]
 	deny_tools = ["odd"]
 	[servers.reads]
 	command = "$PYTHON"
-	args = ["frail.py", "reads"]
+	args = ["$T/frail.py", "reads"]
 	read_only = true
 	[servers.asks]
 	command = "$PYTHON"
-	args = ["frail.py", "asks"]
+	args = ["$T/frail.py", "asks"]
 	confirm = ["d*"]
 	[servers.none]
 	command = "nonesuch"
@@ -88,25 +88,6 @@ cat >matins.toml <<-END
 	command = "true"
 END
 
-# scene NAME OPTIONS...: a conversation of serve.py, which prints what was wrong
-scene() {
-	local name=$1
-
-	shift
-	timeout -k 5 "${LIMIT_S:-120}" "$PYTHON" \
-		"$TOP/tests/blackbox/serve.py" "$name" \
-		"$BIN" serve "$@" 2>"$err" || echo "status $?"
-}
-
-hello='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"tester","version":"1"}}}'
-# request METHOD PARAMS OPTIONS...: one request; its answer in one.json
-request() {
-	printf '%s\n{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}\n' \
-		"$hello" "$1" "$2" >in.jsonl
-	shift 2
-	run_matins_stdin in.jsonl serve "$@"
-	grep -a '"id":1,' "$out" >one.json
-}
 names() {
 	_json_at --get one.json "result.$1" | "$PYTHON" -c 'import json, sys
 print(*[x.get("name") for x in json.load(sys.stdin)])'
@@ -114,86 +95,84 @@ print(*[x.get("name") for x in json.load(sys.stdin)])'
 
 # ---- lists ----
 
-request tools/list '{}' --servers second,frail
+serve_one tools/list '{}' --servers second,frail
 exit_is "the client's end is a good end" 0
 is "tools of several servers, in the order given, without those forbidden" \
 	"$(names tools)" "mcp__second__live mcp__frail__die mcp__frail__live mcp__frail__odd mcp__frail__secret mcp__frail__rubbish"
 file_has "a tool is handed on as it came, but for its name" one.json \
 	'"inputSchema":{"type": "object"},"x":[1.0, 1000.0, "é"]'
-request tools/list '{}' --servers reads
+serve_one tools/list '{}' --servers reads
 is "read_only: only tools that say so" "$(names tools)" mcp__reads__live
-request tools/list '{}' --servers asks
+serve_one tools/list '{}' --servers asks
 is "confirm: tools that nobody agreed to are not listed" "$(names tools)" \
 	"mcp__asks__live mcp__asks__odd mcp__asks__secret mcp__asks__rubbish"
-request tools/list '{}' --servers asks --yes
+serve_one tools/list '{}' --servers asks --yes
 is "confirm: with --yes they are" "$(names tools)" \
 	"mcp__asks__die mcp__asks__live mcp__asks__odd mcp__asks__secret mcp__asks__rubbish"
-request tools/list '{}'
+serve_one tools/list '{}'
 file_has "all servers and the routines without options" one.json \
 	routine__r
 file_has "all servers without options" one.json mcp__reads__live
 file_lacks "one that is switched off is not there" one.json mcp__off
 err_like "one that cannot start is told" 'server none: nonesuch'
-request resources/list '{}' --servers frail,second
+serve_one resources/list '{}' --servers frail,second
 json_file_is "resources keep their URIs; of two the later one is renamed" \
 	one.json result.resources[0].uri test://same \
 	result.resources[2].uri second+test://same \
 	result.resources[3].uri test://second
-request prompts/list '{}' --servers frail,second
+serve_one prompts/list '{}' --servers frail,second
 is "prompts have the server's name" "$(names prompts)" \
 	"mcp__frail__p mcp__second__p"
-request resources/templates/list '{}' --servers frail,second
+serve_one resources/templates/list '{}' --servers frail,second
 json_file_is "templates stay as they are" one.json \
 	result.resourceTemplates[1].uriTemplate 'second://{x}'
 
 # ---- calls ----
 
-request tools/call '{"name":"mcp__frail__odd"}' --servers frail
+serve_one tools/call '{"name":"mcp__frail__odd"}' --servers frail
 file_has "content arrives byte for byte" one.json \
 	'"content":[{"type":"text", "text":"a\u0000\ud83d\ude00\/","n":1.50e+10,"n":12345678901234567890123}],"more":{"z":0.10},"structuredContent":{"b":1,"a":-0}'
-request tools/call '{"name":"mcp__frail__secret"}' --servers frail
+serve_one tools/call '{"name":"mcp__frail__secret"}' --servers frail
 json_file_is "a credential does not reach the client" one.json \
 	result.content[0].text '***'
-request tools/call '{"name":"mcp__frail__rubbish"}' --servers frail
+serve_one tools/call '{"name":"mcp__frail__rubbish"}' --servers frail
 json_file_is "a result that is none is an error" one.json error.code -32603
-request tools/call '{"name":"mcp__second__odd"}' --servers second
+serve_one tools/call '{"name":"mcp__second__odd"}' --servers second
 json_file_is "a forbidden tool is not called" one.json error.code -32602
-request tools/call '{"name":"mcp__frail__nope"}' --servers frail
+serve_one tools/call '{"name":"mcp__frail__nope"}' --servers frail
 json_file_is "an unknown tool" one.json error.code -32602
-request tools/call '{"name":"mcp__none__x"}' --servers none
+serve_one tools/call '{"name":"mcp__none__x"}' --servers none
 json_file_is "a tool of a server that cannot start" one.json error.code -32602
-request resources/read '{"uri":"second+test://same"}' --servers frail,second
+serve_one resources/read '{"uri":"second+test://same"}' --servers frail,second
 json_file_is "a renamed resource is read from its server" one.json \
 	result.contents[0].uri test://same result.contents[0].text 'of second'
-request resources/read '{"uri":"test://same"}' --servers frail,second
+serve_one resources/read '{"uri":"test://same"}' --servers frail,second
 json_file_is "the first one keeps its name" one.json \
 	result.contents[0].text 'of frail'
-request resources/read '{"uri":"second://5"}' --servers frail,second
+serve_one resources/read '{"uri":"second://5"}' --servers frail,second
 json_file_is "a resource of a template" one.json \
 	result.contents[0].text 'of second'
-request resources/read '{"uri":"nowhere://5"}' --servers frail,second
+serve_one resources/read '{"uri":"nowhere://5"}' --servers frail,second
 json_file_is "a resource of nobody" one.json error.code -32602
-request prompts/get '{"name":"mcp__frail__p","arguments":{"a":"b"}}' \
+serve_one prompts/get '{"name":"mcp__frail__p","arguments":{"a":"b"}}' \
 	--servers frail
 json_file_is "a prompt, by its own name" one.json \
 	result.description '{"name": "p", "arguments": {"a": "b"}}'
 
-request tools/call '{"name":"mcp__frail__live"}' --servers frail
+serve_one tools/call '{"name":"mcp__frail__live"}' --servers frail
 run_matins audit --json
 out_like "a call is audited, with the client" '"origin": *"serve tester"'
 
 # ---- conversations ----
 
 is "a server that dies fails its call, the next starts another" \
-	"$(scene dies --servers frail)" ""
+	"$(serve_scene dies --servers frail)" ""
 nothing_left "no server is left" "$T/frail.py"
 
 # ---- pins ----
 
-run_matins golden record --tools -q
 sed -i 's/^\(\[servers.frail\]\)$/\1\npin = true/' matins.toml
-run_matins tools -q --server frail
-request tools/call '{"name":"mcp__frail__live"}' --servers frail
+serve_one tools/call '{"name":"mcp__frail__live"}' --servers frail
 json_file_is "a pinned server without a record: not called" one.json \
 	result.isError true result.content[0].text '~pinned'
 
@@ -209,19 +188,19 @@ fi
 cat >matins.toml <<-END
 	[servers.new]
 	command = "$NODE"
-	args = ["$servers/dual.mjs"]
+	args = ["$servers/dual.mjs", "mark=$T"]
 	sandbox = { read = ["$servers"] }
 	[servers.old]
 	command = "$NODE"
-	args = ["$servers/dual.mjs"]
+	args = ["$servers/dual.mjs", "mark=$T"]
 	protocol = "2025-11-25"
 	sandbox = { read = ["$servers"] }
 END
-is "questions pass through, between all eras" "$(scene questions)" ""
-is "answers are taken once, and only for what was asked" "$(scene parked)" ""
-is "a client that cannot be asked hangs nothing" "$(scene mute)" ""
-is "changes of lists are told in both eras" "$(scene changes)" ""
-is "a call is cancelled through the gateway" "$(scene stopped)" ""
-nothing_left "no server of the SDK is left" "$servers/dual.mjs"
+is "questions pass through, between all eras" "$(serve_scene questions)" ""
+is "answers are taken once, and only for what was asked" "$(serve_scene parked)" ""
+is "a client that cannot be asked hangs nothing" "$(serve_scene mute)" ""
+is "changes of lists are told in both eras" "$(serve_scene changes)" ""
+is "a call is cancelled through the gateway" "$(serve_scene stopped)" ""
+nothing_left "no server of the SDK is left" "mark=$T"
 
 done_testing
