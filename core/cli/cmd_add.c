@@ -2,14 +2,11 @@
  * `matins add` installs a server into a folder of its own and writes its table;
  * `matins remove` takes both away.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/place.h"
 #include "core/base/url.h"
@@ -56,7 +53,6 @@ struct adding {
 	const char *source, *name;
 	const char *tree;  /* where its files will be */
 	struct rewrite to; /* the configuration */
-	int lock;	   /* owned; of its folder, -1 */
 	struct draft draft;
 	struct installed_server about;
 	struct import_server s; /* its rows */
@@ -183,24 +179,6 @@ static int (*const makers[])(struct adding *a, struct err *err) = {
 
 /* ---- the table ---- */
 
-/* Two processes that write one configuration do so one after the other. */
-static int open_config_locked(struct adding *a, struct err *err)
-{
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	const char *dir;
-
-	rewrite_release(&a->to);
-	if (rewrite_open(&a->to, a->args, "add", err) < 0)
-		return -1;
-	dir = arena_strdup(&arena, a->to.dir);
-	fd_closep(&a->lock);
-	a->lock = fd_open(dir, O_RDONLY | O_DIRECTORY, 0);
-	if (a->lock < 0 || flock(a->lock, LOCK_EX) < 0)
-		return err_sys(err, errno, "%s", dir);
-	rewrite_release(&a->to);
-	return rewrite_open(&a->to, a->args, "add", err);
-}
-
 static int refuse_known(struct adding *a, struct err *err)
 {
 	if (!config_server(&a->to.file.config, a->name))
@@ -276,7 +254,8 @@ static int put_table(struct adding *a, struct err *err)
 	for (size_t i = 0; i < a->s.lost.n; i++)
 		log_warning("add: not granted: %s", a->s.lost.item[i]);
 	server_print(&a->s, a->name, &table);
-	if (!args_has(a->args, "print") && open_config_locked(a, err) < 0)
+	if (!args_has(a->args, "print") &&
+	    rewrite_lock(&a->to, a->args, err) < 0)
 		return -1;
 	rewrite_appended(&a->to, buf_str(&table), &text);
 	if (args_has(a->args, "print"))
@@ -340,7 +319,7 @@ int cmd_add(const struct args *args, struct err *err)
 {
 	struct adding a = {
 		.args = args,
-		.lock = -1,
+		.to = REWRITE_INIT,
 		.draft = DRAFT_INIT,
 		.s = {.is_usable = true, .table = {.type = TOML_TABLE}},
 	};
@@ -354,7 +333,6 @@ int cmd_add(const struct args *args, struct err *err)
 		r = STATUS_NOT_STARTED;
 	draft_release(&a.draft);
 	rewrite_release(&a.to);
-	fd_closep(&a.lock);
 	foreign_release(&a.f);
 	return r;
 }
@@ -407,6 +385,8 @@ int cmd_remove(const struct args *args, struct err *err)
 	struct rewrite to;
 	int r = rewrite_open(&to, args, "remove", err);
 
+	if (r == 0)
+		r = rewrite_lock(&to, args, err);
 	if (r == 0)
 		r = remove_server(&to, args->positional[0], err);
 	rewrite_release(&to);
@@ -552,7 +532,7 @@ int cmd_upgrade(const struct args *args, struct err *err)
 {
 	struct adding a = {
 		.args = args,
-		.lock = -1,
+		.to = REWRITE_INIT,
 		.draft = DRAFT_INIT,
 		.s = {.is_usable = true, .table = {.type = TOML_TABLE}},
 	};

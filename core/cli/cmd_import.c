@@ -320,7 +320,8 @@ static int import(struct import *im, struct err *err)
 
 int cmd_import(const struct args *args, struct err *err)
 {
-	struct import im = {.args = args, .keys = OUTFOLDER_INIT};
+	struct import im = {
+		.args = args, .keys = OUTFOLDER_INIT, .to = REWRITE_INIT};
 	int r;
 
 	if (args->n_positional + args_has(args, "from") +

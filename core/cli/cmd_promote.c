@@ -138,6 +138,8 @@ int cmd_promote(const struct args *args, struct err *err)
 	if (status)
 		return status;
 	status = rewrite_open(&r, args, "promote", err);
+	if (status == 0)
+		status = rewrite_lock(&r, args, err);
 	old = status == 0 ? config_action(&r.file.config, name) : NULL;
 	if (old)
 		status = err_set(err, ERR_CONFIG,

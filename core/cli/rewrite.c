@@ -1,8 +1,10 @@
 #include "core/cli/rewrite.h"
 
+#include <errno.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
@@ -138,6 +140,7 @@ int rewrite_open(struct rewrite *r, const struct args *args,
 		.quiet = true,
 		.passive = true,
 		.optional = true,
+		.text = &r->old,
 	};
 	AUTO(mem_freep) char *copy = NULL;
 
@@ -145,17 +148,40 @@ int rewrite_open(struct rewrite *r, const struct args *args,
 		.command = command,
 		.is_named = named,
 		.old = BUF_INIT(LIMIT_CONFIG_BYTES),
+		.lock = -1,
 	};
 	if ((!named || options.path) &&
 	    config_open(&options, &r->file, err) < 0)
 		return -1;
 	r->path = r->file.path ? r->file.path : named ? named : "matins.toml";
-	if (r->file.path && rewrite_read(&r->file, command, &r->old, err) < 0)
-		return -1;
 	copy = mem_strdup(path_resolve(r->path, NULL, &r->arena));
 	r->dir = r->file.path ? r->file.config.dir
 			      : arena_strdup(&r->arena, dirname(copy));
 	return 0;
+}
+
+/* Two processes that write one configuration do so one after the other. */
+static int lock_folder(struct rewrite *r, struct err *err)
+{
+	r->lock = fd_open(r->dir, O_RDONLY | O_DIRECTORY, 0);
+	return r->lock < 0 || flock(r->lock, LOCK_EX) < 0
+		       ? err_sys(err, errno, "%s", r->dir)
+		       : 0;
+}
+
+int rewrite_lock(struct rewrite *r, const struct args *args, struct err *err)
+{
+	const char *command = r->command;
+	int lock, status;
+
+	if (lock_folder(r, err) < 0)
+		return -1;
+	lock = r->lock;
+	r->lock = -1;
+	rewrite_release(r);
+	status = rewrite_open(r, args, command, err);
+	r->lock = lock;
+	return status;
 }
 
 void rewrite_appended(const struct rewrite *r, struct str tables,
@@ -171,6 +197,7 @@ int rewrite_write(struct rewrite *r, struct str text, struct err *err)
 {
 	AUTO(outfile_release) struct outfile f = OUTFILE_INIT;
 	AUTO(buf_release) struct buf diff = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf now = BUF_INIT(LIMIT_CONFIG_BYTES);
 
 	if (rewrite_check(r->path, text, err) < 0)
 		return -1;
@@ -178,6 +205,10 @@ int rewrite_write(struct rewrite *r, struct str text, struct err *err)
 		log_note("%s: %s stays as it is", r->command, r->path);
 		return 0;
 	}
+	if (r->lock < 0 && lock_folder(r, err) < 0)
+		return -1;
+	if (r->file.path && rewrite_read(&r->file, r->command, &now, err) < 0)
+		return -1;
 	if (outfile_open(&f, r->path,
 			 r->file.path ? OUTFILE_DURABLE : OUTFILE_NEW,
 			 err) < 0 ||
@@ -195,6 +226,7 @@ int rewrite_write(struct rewrite *r, struct str text, struct err *err)
 
 void rewrite_release(struct rewrite *r)
 {
+	fd_closep(&r->lock);
 	buf_release(&r->old);
 	config_release(&r->file);
 	arena_release(&r->arena);

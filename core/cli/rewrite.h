@@ -53,23 +53,35 @@ struct rewrite {
 	const char *path; /* of the file, or of the one to make */
 	const char *dir;  /* its folder, absolute */
 	struct buf old;	  /* its text */
+	int lock;	  /* owned; of its folder, or -1 */
 	struct arena arena;
 };
 
+#define REWRITE_INIT ((struct rewrite){.lock = -1})
+
 /*
  * Find the configuration, or the place of a new one, and read it.
- * errors  config_open(), rewrite_read()
+ * errors  config_open()
  */
 int rewrite_open(struct rewrite *r, const struct args *args,
 		 const char *command, struct err *err) MUST_USE;
+/*
+ * Wait until no other command writes in its folder, keep them from that until
+ * rewrite_release(), and read what is there now. What was taken from its parts
+ * before is gone.
+ *
+ * errors  rewrite_open(), ERR_SYS
+ */
+int rewrite_lock(struct rewrite *r, const struct args *args, struct err *err)
+	MUST_USE;
 /* Append the text with tables behind it, an empty line between. */
 void rewrite_appended(const struct rewrite *r, struct str tables,
 		      struct buf *out);
 /*
  * Replace or make the file, print the difference on stdout. An equal text is
- * not written.
+ * not written; neither is one where the file has changed since it was read.
  *
- * errors  rewrite_check(), outfile_open(), outfile_write()
+ * errors  rewrite_check(), rewrite_read(), outfile_open(), outfile_write()
  */
 int rewrite_write(struct rewrite *r, struct str text, struct err *err) MUST_USE;
 void rewrite_release(struct rewrite *r);

@@ -786,6 +786,8 @@ static int load(struct config_file *file, int fd,
 		return raise_error(file, options, err);
 	}
 	sha256_hex(buf_str(&text), file->sha256);
+	if (options->text)
+		buf_add_str(options->text, buf_str(&text));
 	r = routine_load(&root, options->lax, options->policy_only,
 			 &file->arena, &file->config, &file->findings);
 	file->header_values = file->config.literals;

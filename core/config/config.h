@@ -39,6 +39,7 @@ struct config_options {
 	 */
 	const char *routine;
 	const char *server;
+	struct buf *text; /* NULL, or gets the bytes that are parsed */
 	bool policy_only; /* one policy, as of routine_load() */
 	/* without a file, where `path` names none: succeed, and leave the path
 	   of the file NULL and its configuration empty */

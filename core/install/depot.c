@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
@@ -52,16 +53,29 @@ const char *depot_tree(const char *name, struct arena *arena)
 	return place ? arena_printf(arena, "%s/tree", place) : NULL;
 }
 
-/* operation  of flock(2); returns -1 with errno */
+static bool is_at(int fd, const char *path)
+{
+	struct stat locked, now;
+
+	return fstat(fd, &locked) == 0 && lstat(path, &now) == 0 &&
+	       locked.st_dev == now.st_dev && locked.st_ino == now.st_ino;
+}
+
+/*
+ * Lock the folder that has this path when it is locked.
+ * operation  of flock(2); returns -1 with errno
+ */
 static int lock_folder(const char *path, int operation)
 {
-	int fd = fd_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+	int fd = -1;
 
-	while (fd >= 0 && flock(fd, operation) < 0) {
-		if (errno == EINTR)
-			continue;
+	do {
 		fd_closep(&fd);
-	}
+		fd = fd_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+		while (fd >= 0 && flock(fd, operation) < 0)
+			if (errno != EINTR)
+				fd_closep(&fd);
+	} while (fd >= 0 && !is_at(fd, path));
 	return fd;
 }
 
@@ -90,7 +104,8 @@ static void sweep_one(const char *path, bool is_draft)
 	if (!is_draft && access(marker, F_OK) < 0)
 		return;
 	lock = lock_folder(path, LOCK_EX | LOCK_NB);
-	if (lock < 0)
+	/* its installer may have finished before the lock was free */
+	if (lock < 0 || (!is_draft && access(marker, F_OK) < 0))
 		return;
 	if (!is_draft && is_named(path, marker))
 		unlink(marker);

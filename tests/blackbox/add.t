@@ -129,6 +129,11 @@ run_matins call t --server writer --write "$HOME" --integrity off
 out_is "nor where its folder lies in a grant" False
 run_matins exec --write "$base" -- touch "$servers/writer/tree/x"
 isnt "nor can another program" "$status" 0
+not_ok "the file is not there" test -e "$servers/writer/tree/x"
+run_matins exec --write "$base" -- touch "$base/x"
+exit_is "beside the servers it can" 0
+ok "that file is there" test -e "$base/x"
+rm -f "$base/x"
 
 # ---- a url, --print ----
 
@@ -227,6 +232,15 @@ is "of two with one name there is one" \
 	"$(grep -c '^\[servers.same\]' matins.toml)" 1
 run_matins call t --server same
 exit_is "and it is whole" 0
+for i in 1 2 3 4; do
+	"$BIN" remove "m$i" >"two.$i" 2>&1 &
+	"$BIN" add url "https://mcp.example.com/$i" --name "u$i" \
+		>"url.$i" 2>&1 &
+done
+wait
+is "removed and added at once: all of the ones are gone" \
+	"$(grep -c '^\[servers.m[1-4]\]' matins.toml)" 0
+is "all of the others are there" "$(grep -c '^\[servers.u' matins.toml)" 4
 cp matins.toml first.toml
 ls "$servers" >first.list
 for ms in 005 020 050 100 200 400; do
@@ -245,6 +259,10 @@ for ms in 005 020 050 100 200 400; do
 	is "after $ms ms: nothing is left" "$(leftovers)" "$(<first.list)"
 	file_is "after $ms ms: the configuration is whole" matins.toml first.toml
 done
+ended() {
+	[[ -z $(_with_mark "$servers/killed") ]]
+}
+wait_for 10 ended
 nothing_left "no program is left" "$servers/killed"
 
 as_user run_matins add custom made --name plain -- "$PYTHON" server.py
