@@ -155,34 +155,4 @@ exit_is "the first is whole" 0
 run_matins call t --server two
 exit_is "the second is whole" 0
 
-# ---- an official server, with all of its packages in one file ----
-
-modules=$TOP/build/npm/node_modules
-if [[ -d $modules/@modelcontextprotocol/server-memory ]]; then
-	cp -rL "$modules/@modelcontextprotocol/server-memory" memory
-	cp -r "$modules" memory/node_modules
-	node -e "const f = 'memory/package.json', p = JSON.parse(require('fs').readFileSync(f)); p.bundleDependencies = Object.keys(p.dependencies); delete p.scripts; require('fs').writeFileSync(f, JSON.stringify(p))"
-	(cd memory && npm pack --pack-destination .. >/dev/null 2>&1)
-	LIMIT_S=180 offline_matins add npm modelcontextprotocol-server-memory-*.tgz \
-		--name memory
-	exit_is "an official server, offline" 0
-	offline_matins servers test memory
-	exit_is "it runs offline" 0
-else
-	skip "an official server, offline" "it is not installed: make check"
-fi
-
-# ---- the registry, where there is one ----
-
-if timeout 20 npm view @modelcontextprotocol/server-sequential-thinking \
-	version >/dev/null 2>&1; then
-	LIMIT_S=300 run_matins add npm \
-		@modelcontextprotocol/server-sequential-thinking --name thinking
-	exit_is "a package of the registry" 0
-	offline_matins servers test thinking
-	exit_is "it runs offline from then on" 0
-else
-	skip "a package of the registry" "no registry can be reached"
-fi
-
 done_testing
