@@ -101,10 +101,10 @@ def programs():
 
 def wait_for_program():
     end = time.monotonic() + LIMIT_S
-    while not os.path.exists(BEGUN) and time.monotonic() < end:
+    while not (os.path.exists(BEGUN) and programs()):
+        if time.monotonic() > end:
+            raise SystemExit("no program of routine__slow came")
         time.sleep(0.02)
-    if not programs():
-        raise SystemExit("no program of routine__slow came")
 
 
 def wait_for_end():
