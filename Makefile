@@ -204,7 +204,7 @@ deps: ## install the Debian packages that `make all` needs
 CHECK_DEPS := libcmocka-dev clang clang-format clang-tidy shellcheck mandoc \
 	python3 python3-jsonpatch python3-jsonschema util-linux git curl openssl \
 	libtest-json-schema-acceptance-perl zsh fish postgresql musl-tools \
-	netcat-openbsd cron systemd chromium strace \
+	netcat-openbsd cron systemd chromium strace python3-venv \
 	$(if $(shell command -v go),,golang-go) $(if $(shell command -v rustc),,rustc) \
 	$(if $(shell command -v node),,nodejs) $(if $(shell command -v npm),,npm)
 BLACKBOX := $(sort $(wildcard tests/blackbox/*.t))
