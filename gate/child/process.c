@@ -211,27 +211,33 @@ struct again {
 	const int *fd;
 };
 
-static void execute_again(const void *arg)
+static int take_places(const int fd[PROCESS_FDS])
 {
-	const struct again *a = arg;
 	int aside[PROCESS_FDS];
-	sigset_t none;
 
 	for (int i = 0; i < PROCESS_FDS; i++) {
-		aside[i] = fcntl(a->fd[i], F_DUPFD_CLOEXEC, ASIDE);
+		aside[i] = fcntl(fd[i], F_DUPFD_CLOEXEC, ASIDE);
 		if (aside[i] < 0)
-			return;
+			return -1;
 	}
 	for (int i = 0; i < PROCESS_FDS; i++)
 		if (dup2(aside[i], i) < 0)
-			return;
-	if (close_range(PROCESS_FDS, ~0U, 0) < 0 || setsid() < 0 ||
-	    prctl(PR_SET_PDEATHSIG, SIGTERM) < 0)
-		return;
+			return -1;
+	return close_range(PROCESS_FDS, ~0U, 0);
+}
+
+/* A set-up that fails ends in 127, as a program that cannot start does. */
+static void execute_again(const void *arg)
+{
+	const struct again *a = arg;
+	sigset_t none;
+
 	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	execve("/proc/self/exe", (char *const *)a->argv,
-	       (char *const *)a->envp);
+	if (take_places(a->fd) == 0 && setsid() >= 0 &&
+	    prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 &&
+	    sigprocmask(SIG_SETMASK, &none, NULL) == 0)
+		execve("/proc/self/exe", (char *const *)a->argv,
+		       (char *const *)a->envp);
 	_exit(127);
 }
 
