@@ -127,7 +127,7 @@ name = "a"
 type = "mcp-client"
 server = "late"
 tool = "wait"
-timeout = 3
+timeout = 10
 END
 run_matins run -c late.toml late
 like "a step whose time is over" "$(tail -n 1 "$LOG")" '"event":"done".*"state":"timeout"'

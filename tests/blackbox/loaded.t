@@ -51,7 +51,7 @@ run_matins run -c page.toml r --html
 exit_is "without it the run is as good" 0
 out_like "without it a page says so, and what to install" \
 	'Markdown as text: .*apt-get install libcmark-gfm-extensions'
-out_like "without it the text is there" '^| b |'
+out_like "without it the text is there" '^\| b \|'
 run_matins doctor
 out_like "without it the doctor warns" 'warning  *Markdown'
 
