@@ -9,7 +9,7 @@
 #include "core/base/buf.h"
 #include "core/install/kinds.h"
 
-/* What the kinds that have packages are told, and what they find. */
+/* Words for the kinds that have packages, and places that they find. */
 struct install {
 	struct arena *arena;
 	const char *source;	/* words of the person, or a recorded source */

@@ -13,7 +13,7 @@ struct tool_form {
 
 /* ---- members ---- */
 
-/* What a tool does; its title where it does not say. */
+/* Description of a tool, else its title. */
 static struct str description_of(struct str item)
 {
 	struct str text = scan_text(item, "description");

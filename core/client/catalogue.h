@@ -41,7 +41,7 @@ struct catalogue_entry {
 };
 
 struct catalogue_list {
-	struct catalogue_entry *entry; /* those that are there first */
+	struct catalogue_entry *entry; /* entries of today come first */
 	size_t n;
 };
 

@@ -127,7 +127,7 @@ static void join_read(struct toml_member *sandbox,
 		ARENA_ARRAY(arena, struct toml_value, items(old) + items(more));
 	struct toml_member read = *sandbox;
 
-	/* what is no table or list is told where it is read */
+	/* a value that is no table or list is told where it is read */
 	if (sandbox->value.type != TOML_TABLE ||
 	    (old && old->type != TOML_ARRAY))
 		return;

@@ -1,5 +1,5 @@
 /*
- * What `matins add` does for a kind of server, worked out from its words
+ * Plan of `matins add` for a kind of server, worked out from its words
  * alone. Pure.
  */
 #ifndef CORE_INSTALL_KINDS_H

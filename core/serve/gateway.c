@@ -332,7 +332,7 @@ static void closed(struct pool_user *u, struct client *c)
 		log_warning("server %s: %s %s", up->server->name,
 			    client_failure_sentence(c),
 			    client_failure_details(c));
-	/* those that wait have it started again */
+	/* calls that wait have it started again */
 	if (!up->waiting)
 		leave(up);
 }
@@ -1039,7 +1039,7 @@ static void open_pool(struct gateway *g)
 	});
 }
 
-/* What keeps a server from being used is told now, and to those that call. */
+/* Reasons against the use of a server are told now, and to each caller. */
 static void open_upstream(struct upstream *up, struct arena *arena)
 {
 	struct err err = ERR_INIT;

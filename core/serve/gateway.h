@@ -40,7 +40,7 @@ struct gateway_options {
 	const struct config_file *file;
 	struct strlist servers; /* names; they exist */
 	bool confirmed;		/* a person agrees to tools of `confirm` */
-	/* What to declare to servers: any client may come. Else what the
+	/* Abilities to declare to servers: any client may come. Else what the
 	   client can whose call starts the server. */
 	bool any_client;
 	/* A list of a server has changed. */

@@ -450,7 +450,7 @@ static void resume(struct server_call *fresh, struct str state)
 	c->can = fresh->can;
 	fresh->id.raw.p = NULL;
 	free_call(fresh);
-	/* whoever is told may end the call */
+	/* the callback may end the call */
 	while (answers.p && is_open(s, c) &&
 	       (q = answered_question(c, answers, &r.result)))
 		reply(c, q, &r);

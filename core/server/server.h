@@ -177,7 +177,7 @@ void server_end(struct server_session *s);
  * to  for c->to of its requests
  */
 void server_message(struct server_session *s, struct str message, void *to);
-/* Nobody reads there any more: calls of the newer era are gone, others go on
+/* The client reads there no more: calls of the newer era are gone, others go on
    without a reader. */
 void server_drop(struct server_session *s, const void *to);
 /*
@@ -232,7 +232,7 @@ struct server_question *server_ask(
 	struct server_call *c, const char *method, struct str params,
 	void (*answered)(void *arg, const struct server_reply *r), void *arg)
 	MUST_USE;
-/* Nobody waits for the answer any more. */
+/* Take a question back whose answer is not waited for. */
 void server_withdraw(struct server_call *c, struct server_question *q);
 /* subscriptions/listen, for the table of methods of a server whose lists
    change. */

@@ -205,7 +205,7 @@ TEST(again, this_program, runs_once_more)
 	status = process_wait(&p);
 	assert_true(WIFEXITED(status));
 	assert_int_not_equal(WEXITSTATUS(status), 127);
-	/* nobody else has its descriptor 3 */
+	/* no other process has its descriptor 3 */
 	assert_int_equal(read(out[0], text, sizeof(text)), 0);
 	close(out[0]);
 	close(null);

@@ -70,7 +70,7 @@ static void text_is(const char *word, struct stats_view view,
 	arena_release(&m.arena);
 }
 
-/* Its first line. */
+/* Compare the first line. */
 static void heading_is(struct made *m, const char *wanted)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
