@@ -302,7 +302,10 @@ printf '%s\n' 'env = { A_TOKEN = { env = "TOKEN" } }' >>k.toml
 TOKEN=value-two call_s add alpha:=1 beta:=2
 is "CH-4: a process with another credential lists them, too" \
 	"$(count tools/list)" 1
-is "CH-9: no file holds a list" "$(grep -rl inputSchema "$T/state/matins")" ""
+is "CH-9: no file but the catalogue holds a list" \
+	"$(grep -rl --exclude-dir=catalogue inputSchema "$T/state/matins")" ""
+is "CH-9: the catalogue is only for the user" \
+	"$(find "$T/state/matins/catalogue" -type f ! -perm 600)" ""
 server modern "$TEN_MINUTES"
 call_s add alpha=x beta:=2 --strict
 exit_is "arguments that break the schema are refused" 1
