@@ -1,7 +1,13 @@
 /* `matins serve`: an MCP server for other clients. */
+#include <errno.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/fd.h"
+#include "core/base/limits.h"
 #include "core/base/log.h"
+#include "core/base/state_dir.h"
+#include "core/base/text.h"
 #include "core/cli/command.h"
 #include "core/cli/open.h"
 #include "core/serve/serve.h"
@@ -10,6 +16,10 @@ const struct option options_serve[] = {
 	{"routines", 0, NULL, "offer each routine as a tool routine__NAME"},
 	{"servers", 0, "A,B",
 	 "offer these servers: tools mcp__SERVER__TOOL, resources, prompts"},
+	{"http", 0, "ADDRESS:PORT",
+	 "serve at http://ADDRESS:PORT/mcp, such as 127.0.0.1:8765"},
+	{"token-file", 0, "FILE",
+	 "the token that HTTP clients need; without it one is made"},
 	{"yes", 'y', NULL, "agree to tools that `confirm` of a server names"},
 	{0},
 };
@@ -55,6 +65,56 @@ static int find_servers(const struct args *args, const struct config *c,
 	return 0;
 }
 
+/* The token that is kept for all times, or a new one. */
+static int make_token(const char *state, struct arena *arena,
+		      struct serve_options *o, struct err *err)
+{
+	char text[65];
+
+	if (!state)
+		return err_set(err, ERR_SYS,
+			       "--http: there is no state folder for a token; "
+			       "name one with --token-file");
+	o->token_file = arena_printf(arena, "%s/serve-token", state);
+	if (access(o->token_file, F_OK) == 0)
+		return 0;
+	text_random(text, sizeof(text));
+	if (fd_mkdirs(state, 0700) < 0)
+		return err_sys(err, errno, "%s", state);
+	return fd_replace_file(o->token_file, str_of(text), 0600, 0, err);
+}
+
+static int read_token(const struct args *args, struct arena *arena,
+		      struct serve_options *o, struct err *err)
+{
+	AUTO(buf_wipe) struct buf text = BUF_INIT(LIMIT_SECRET_BYTES);
+	struct str token;
+	struct stat st;
+
+	o->http = args_get(args, "http");
+	o->token_file = args_get(args, "token-file");
+	if (!o->http)
+		return o->token_file ? err_set(err, ERR_USAGE,
+					       "--token-file is for --http")
+				     : 0;
+	if (!o->token_file &&
+	    make_token(state_dir_find(arena), arena, o, err) < 0)
+		return -1;
+	if (fd_read_file(o->token_file, &text, err) < 0)
+		return err_wrap(err, "--token-file");
+	if (stat(o->token_file, &st) < 0 || st.st_mode & 077)
+		return err_set(err, ERR_CONFIG,
+			       "%s: others can read the token; chmod 600 it",
+			       o->token_file);
+	token = str_trim(buf_str(&text));
+	if (token.n < 16)
+		return err_set(err, ERR_CONFIG,
+			       "%s: a token has 16 characters or more",
+			       o->token_file);
+	o->token = arena_strndup(arena, token.p, token.n);
+	return 0;
+}
+
 static int serve_file(const struct args *args, struct config_file *file,
 		      struct arena *arena, struct err *err)
 {
@@ -67,13 +127,14 @@ static int serve_file(const struct args *args, struct config_file *file,
 	};
 	int status;
 
-	if (find_servers(args, &file->config, arena, &o.servers, err) < 0 ||
+	if (read_token(args, arena, &o, err) < 0 ||
+	    find_servers(args, &file->config, arena, &o.servers, err) < 0 ||
 	    (o.servers.n &&
 	     open_gate(&(struct gate_wish){.config = &file->config}, arena,
 		       &o.gate, err) < 0))
 		return -1;
 	open_many_files();
-	if (isatty(STDIN_FILENO))
+	if (!o.http && isatty(STDIN_FILENO))
 		log_note("serving MCP on stdin and stdout; a client starts "
 			 "this command and speaks there");
 	status = serve(&o, err);

@@ -7,6 +7,7 @@
 #include "core/serve/gateway.h"
 #include "core/serve/pipe.h"
 #include "core/serve/routines.h"
+#include "core/serve/web.h"
 
 struct serving {
 	struct loop loop;
@@ -14,7 +15,8 @@ struct serving {
 	struct routines *routines; /* NULL: they are not offered */
 	struct gateway *gateway;   /* NULL: no server is */
 	struct arena arena;
-	struct pipe_client client;
+	struct pipe_client client; /* where there is no: */
+	struct web *web;
 };
 
 /* ---- tools ---- */
@@ -159,7 +161,10 @@ static void on_changed(void *arg, const char *notice)
 {
 	struct serving *v = arg;
 
-	server_changed(&v->client.session, notice);
+	if (v->web)
+		web_changed(v->web, notice);
+	else
+		server_changed(&v->client.session, notice);
 }
 
 /* ---- from the first message to the last ---- */
@@ -173,6 +178,7 @@ static int open_gateway(struct serving *v, const struct serve_options *o,
 		.file = o->file,
 		.servers = o->servers,
 		.confirmed = o->confirmed,
+		.any_client = o->http,
 		.changed = on_changed,
 		.arg = v,
 	};
@@ -188,6 +194,24 @@ static int open_gateway(struct serving *v, const struct serve_options *o,
 	return gateway_new(&g, &v->arena, &v->gateway, err);
 }
 
+static int open_web(struct serving *v, const struct serve_options *o,
+		    struct err *err)
+{
+	const struct web_options w = {
+		.loop = &v->loop,
+		.info = &info,
+		.arg = v,
+		.address = o->http,
+		.token = o->token,
+	};
+
+	if (web_new(&w, &v->web, err) < 0)
+		return -1;
+	log_note("serving MCP at %s; clients need the token in %s",
+		 web_url(v->web), o->token_file);
+	return 0;
+}
+
 static int open_all(struct serving *v, const struct serve_options *o,
 		    struct err *err)
 {
@@ -201,15 +225,18 @@ static int open_all(struct serving *v, const struct serve_options *o,
 		return -1;
 	if (loop_take_signals(&v->loop, err) < 0)
 		return -1;
-	return pipe_client_open(&v->client, &v->loop, &info, v, err);
+	return o->http ? open_web(v, o, err)
+		       : pipe_client_open(&v->client, &v->loop, &info, v, err);
 }
 
 static int turn(struct serving *v, struct err *err)
 {
-	while (!v->loop.signal && !pipe_client_is_over(&v->client))
+	while (!v->loop.signal && (v->web || !pipe_client_is_over(&v->client)))
 		if (loop_turn(&v->loop, err) < 0)
 			return -1;
 	pipe_client_release(&v->client);
+	web_free(v->web);
+	v->web = NULL;
 	workers_stop(v->workers);
 	if (v->gateway)
 		gateway_stop(v->gateway);
@@ -229,6 +256,7 @@ int serve(const struct serve_options *o, struct err *err)
 	if (status == 0)
 		status = turn(&v, err);
 	pipe_client_release(&v.client);
+	web_free(v.web);
 	workers_free(v.workers);
 	routines_free(v.routines);
 	gateway_free(v.gateway);

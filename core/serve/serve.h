@@ -2,7 +2,7 @@
  * `matins serve`: routines, and the servers of a configuration, offered to
  * clients as one MCP server.
  *
- *	bytes of a client		core/serve/pipe.c
+ *	bytes of a client		core/serve/pipe.c, core/serve/web.c
  *	  -> one session a client	core/server/server.c: framing, eras,
  *					open requests, cancellation
  *	  -> table of methods		core/serve/serve.c
@@ -10,7 +10,7 @@
  *					matins as processes,
  *core/serve/worker.c; core/serve/gateway.c: servers, by the pool of core/run
  *and core/client
- *	  -> messages of the session	core/serve/pipe.c
+ *	  -> messages of the session	core/serve/pipe.c, core/serve/web.c
  *
  * All of it turns in one loop; nothing waits for one client, or for one
  * handler, alone. A handler keeps a struct server_call until it answers, and is
@@ -29,11 +29,14 @@ struct serve_options {
 	struct strlist words;	/* options that choose the configuration, for
 				   commands that are started */
 	bool routines;
+	const char
+		*http; /* address and port; NULL: standard input and output */
+	const char *token, *token_file; /* with .http: what clients must have */
 };
 
 /*
- * Serve until standard input ends or a signal comes, and end all that was
- * started.
+ * Serve until standard input ends (without .http) or a signal comes, and end
+ * all that was started.
  *
  * returns  0, or 128 and the number of the signal
  * errors   ERR_SYS, ERR_CONFIG

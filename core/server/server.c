@@ -16,6 +16,7 @@
 /* Answers of a batch, until the last is there. */
 struct server_batch {
 	struct buf answers;
+	void *to;
 	size_t open; /* calls, and the batch itself while it is read */
 };
 
@@ -80,6 +81,9 @@ static void emit(struct server_session *s, const struct server_call *c,
 /* Send the answers of a batch, which stand on a line each, as one array. */
 static void leave_batch(struct server_session *s, struct server_batch *b)
 {
+	const struct server_call all = {
+		.s = s, .revision = s->revision, .to = b->to};
+
 	if (--b->open)
 		return;
 	for (size_t i = 0; i + 1 < b->answers.n; i++)
@@ -89,7 +93,7 @@ static void leave_batch(struct server_session *s, struct server_batch *b)
 		buf_addc(&s->out, '[');
 		buf_add(&s->out, b->answers.p, b->answers.n - 1);
 		buf_adds(&s->out, "]\n");
-		emit(s, NULL, SERVER_ANSWER);
+		emit(s, &all, SERVER_ANSWER);
 	}
 	buf_release(&b->answers);
 	free(b);
@@ -688,7 +692,7 @@ static bool read_revision(struct server_call *c)
 	c->revision = c->s->revision;
 	c->can = c->s->can;
 	/* initialize begins the older era, also behind a probe */
-	if (scan_is(c->method, "initialize"))
+	if (!c->s->is_shared && scan_is(c->method, "initialize"))
 		return true;
 	if (scan_get_some(c->params, "_meta", &meta) &&
 	    scan_get_some(meta, META("protocolVersion"), &version))
@@ -793,6 +797,9 @@ static const char *refusal(const struct server_session *s,
 		       "and a method is needed";
 	if (m->id.type == RPC_ID_OTHER)
 		return "invalid request: an id is a string or an integer";
+	/* ids of several clients say nothing about each other */
+	if (s->is_shared)
+		return NULL;
 	if (s->n_calls >= LIMIT_SERVER_CALLS)
 		return "too many requests are open";
 	return find_call(s, m->id.raw) ? "a request with this id is open"
@@ -834,7 +841,7 @@ static void on_notification(struct server_session *s,
 	if (s->state == SERVER_GREETED &&
 	    scan_is(m->method, "notifications/initialized"))
 		become(s, SERVER_READY);
-	if (scan_is(m->method, "notifications/cancelled") &&
+	if (!s->is_shared && scan_is(m->method, "notifications/cancelled") &&
 	    scan_get_some(m->params, "requestId", &id))
 		c = find_call(s, id);
 	if (c)
@@ -858,30 +865,35 @@ static void on_object(struct server_session *s, struct str object,
 
 /* ---- messages in ---- */
 
-static void refuse_line(struct server_session *s, int64_t code, const char *why)
+static void refuse_line(struct server_session *s, int64_t code, const char *why,
+			void *to)
 {
+	const struct server_call none = {
+		.s = s, .revision = s->revision, .to = to};
+
 	rpc_write_error(&s->out, NULL, code, why, (struct str){NULL, 0});
-	emit(s, NULL, SERVER_ANSWER);
+	emit(s, &none, SERVER_ANSWER);
 }
 
-static void on_batch(struct server_session *s, struct str array)
+static void on_batch(struct server_session *s, struct str array, void *to)
 {
 	struct server_batch *b;
 	size_t n = scan_count(array);
 
 	if (!s->revision || strcmp(s->revision->date, "2025-03-26") != 0) {
 		refuse_line(s, RPC_INVALID_REQUEST,
-			    "batches belong to revision 2025-03-26 only");
+			    "batches belong to revision 2025-03-26 only", to);
 		return;
 	}
 	if (!n || n > LIMIT_SERVER_BATCH) {
 		refuse_line(s, RPC_INVALID_REQUEST,
 			    n ? "the batch has too many messages"
-			      : "the batch is empty");
+			      : "the batch is empty",
+			    to);
 		return;
 	}
 	b = mem_zalloc(sizeof(*b));
-	*b = (struct server_batch){BUF_INIT(BUF_UNBOUNDED), 1};
+	*b = (struct server_batch){BUF_INIT(BUF_UNBOUNDED), to, 1};
 	for (struct scan_iter it = scan_over(array); scan_next(&it);)
 		on_object(s, it.value, b, NULL);
 	leave_batch(s, b);
@@ -894,11 +906,11 @@ void server_message(struct server_session *s, struct str line, void *to)
 
 	if (scan_document(line, NULL, &value, &err) < 0) {
 		err_wrap(&err, "parse error");
-		refuse_line(s, RPC_PARSE_ERROR, err.msg);
+		refuse_line(s, RPC_PARSE_ERROR, err.msg, to);
 		return;
 	}
 	if (scan_type(value) == SCAN_ARRAY)
-		on_batch(s, value);
+		on_batch(s, value, to);
 	else
 		on_object(s, value, NULL, to);
 }
@@ -914,7 +926,7 @@ static void on_frame(struct server_session *s, enum frame_result got,
 		return;
 	snprintf(why, sizeof(why), "the message is longer than %d MiB",
 		 LIMIT_SERVER_BYTES / (1024 * 1024));
-	refuse_line(s, RPC_INVALID_REQUEST, why);
+	refuse_line(s, RPC_INVALID_REQUEST, why, NULL);
 }
 
 void server_init(struct server_session *s, const struct server_info *info,

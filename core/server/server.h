@@ -105,6 +105,9 @@ struct server_session {
 	void *send_arg;
 	const struct mcp_revision *revision; /* of initialize; NULL before */
 	enum server_state state;
+	/* Set by the owner: many clients of the newer era share it. It bounds
+	   how many of them there are; one that cancels drops its stream. */
+	bool is_shared;
 	char client[64];	/* name of the client, cut; "" before */
 	struct server_can can;	/* of initialize */
 	uint64_t last_question; /* number of it */

@@ -183,7 +183,6 @@ if [[ -z $NODE || ! -d $servers/node_modules/@modelcontextprotocol/server ]] ||
 	! _reachable "$servers/dual.mjs"; then
 	skip "questions and changes pass through" "the SDK is not installed"
 	done_testing
-	exit
 fi
 cat >matins.toml <<-END
 	[servers.new]

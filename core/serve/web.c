@@ -1,0 +1,773 @@
+#include "core/serve/web.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/base/address.h"
+#include "core/base/arena.h"
+#include "core/base/clock.h"
+#include "core/base/dl.h"
+#include "core/base/fd.h"
+#include "core/base/limits.h"
+#include "core/base/mem.h"
+#include "core/base/scan.h"
+#include "core/base/text.h"
+
+/* Events that a client does not read, bytes: progress is left out then. */
+#define WAITING_BYTES (1024 * 1024)
+#define META "io.modelcontextprotocol/"
+
+#define FUNCTIONS(X)                         \
+	X(MHD_start_daemon)                  \
+	X(MHD_stop_daemon)                   \
+	X(MHD_run)                           \
+	X(MHD_get_timeout)                   \
+	X(MHD_get_daemon_info)               \
+	X(MHD_get_connection_info)           \
+	X(MHD_suspend_connection)            \
+	X(MHD_resume_connection)             \
+	X(MHD_lookup_connection_value)       \
+	X(MHD_create_response_from_buffer)   \
+	X(MHD_create_response_from_callback) \
+	X(MHD_add_response_header)           \
+	X(MHD_queue_response)                \
+	X(MHD_destroy_response)
+
+static struct {
+	FUNCTIONS(DL_MEMBER)
+} mhd;
+static const char *const names[] = {FUNCTIONS(DL_NAME)};
+static struct dl library = DL("libmicrohttpd.so.12", names, mhd);
+
+/* A session of the older era. */
+struct web_session {
+	struct web *web;
+	struct web_session *next;
+	struct server_session session;
+	char id[33];
+	uint64_t used_ns;
+	struct exchange *stream; /* its GET; NULL: none is open */
+};
+
+/* One HTTP request. */
+struct exchange {
+	struct web *web;
+	struct MHD_Connection *connection;
+	struct exchange *next;
+	struct web_session *of;	    /* NULL: of the newer era */
+	struct server_session *fed; /* session that has its message */
+	struct buf body, out;	    /* of the request; for the client */
+	size_t sent;		    /* of .out */
+	struct loop_watch gone;	    /* the client closes the connection */
+	unsigned status;	    /* of an answer that is a document */
+	bool is_too_long, is_read;  /* the body, to its end */
+	bool is_stream, is_begun;   /* events; the reply has begun */
+	bool is_done;		    /* nothing follows */
+	bool is_suspended, is_closed;
+};
+
+struct web {
+	struct web_options o;
+	struct MHD_Daemon *daemon;
+	struct loop_watch ready;
+	struct loop_timer timer, sweep;
+	struct server_session newer; /* of all clients of the newer era */
+	struct web_session *sessions;
+	size_t n_sessions;
+	struct exchange *exchanges;
+	char *url;
+	const char *host; /* of .url, with the port */
+	struct arena arena;
+};
+
+/* ---- the library in the loop ---- */
+
+static void plan(struct web *w)
+{
+	MHD_UNSIGNED_LONG_LONG ms;
+
+	if (mhd.MHD_get_timeout(w->daemon, &ms) == MHD_YES)
+		loop_timer_set(w->o.loop, &w->timer,
+			       loop_now(w->o.loop) + ms * NS_PER_MS);
+	else
+		loop_timer_clear(w->o.loop, &w->timer);
+}
+
+static void run(void *arg)
+{
+	struct web *w = arg;
+
+	mhd.MHD_run(w->daemon);
+	plan(w);
+}
+
+static void on_ready(void *arg, UNUSED uint32_t events)
+{
+	run(arg);
+}
+
+/* ---- waiting connections ---- */
+
+static void wake(struct exchange *x)
+{
+	if (!x->is_suspended)
+		return;
+	x->is_suspended = false;
+	loop_unwatch(x->web->o.loop, &x->gone);
+	mhd.MHD_resume_connection(x->connection);
+	loop_timer_set(x->web->o.loop, &x->web->timer,
+		       loop_now(x->web->o.loop));
+}
+
+static void on_gone(void *arg, UNUSED uint32_t events)
+{
+	struct exchange *x = arg;
+
+	x->is_closed = true;
+	wake(x);
+}
+
+/* While it is suspended the library does not see that the client goes. */
+static void wait_for_more(struct exchange *x)
+{
+	const union MHD_ConnectionInfo *i = mhd.MHD_get_connection_info(
+		x->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+	mhd.MHD_suspend_connection(x->connection);
+	x->is_suspended = true;
+	if (i)
+		(void)!loop_watch(x->web->o.loop, &x->gone, i->connect_fd,
+				  EPOLLRDHUP, on_gone, x, ERR_IGNORED);
+}
+
+/* ---- replies ---- */
+
+static enum MHD_Result queue(struct exchange *x, unsigned status,
+			     struct MHD_Response *r, const char *type)
+{
+	enum MHD_Result ok;
+
+	if (type)
+		(void)mhd.MHD_add_response_header(r, "Content-Type", type);
+	(void)mhd.MHD_add_response_header(r, "Cache-Control", "no-store");
+	if (status == 401)
+		(void)mhd.MHD_add_response_header(r, "WWW-Authenticate",
+						  "Bearer");
+	if (status == 405)
+		(void)mhd.MHD_add_response_header(r, "Allow",
+						  "GET, POST, DELETE");
+	if (x->of && status < 400)
+		(void)mhd.MHD_add_response_header(r, "Mcp-Session-Id",
+						  x->of->id);
+	ok = mhd.MHD_queue_response(x->connection, status, r);
+	mhd.MHD_destroy_response(r);
+	x->is_begun = true;
+	return ok;
+}
+
+static enum MHD_Result reply(struct exchange *x, unsigned status,
+			     struct str body)
+{
+	return queue(x, status,
+		     mhd.MHD_create_response_from_buffer(body.n, (void *)body.p,
+							 MHD_RESPMEM_MUST_COPY),
+		     body.n ? "application/json" : NULL);
+}
+
+/* An error of JSON-RPC without a request that it could answer. */
+static enum MHD_Result refuse(struct exchange *x, unsigned status, int64_t code,
+			      const char *why)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	rpc_write_error(&out, NULL, code, why, (struct str){NULL, 0});
+	return reply(x, status, buf_str(&out));
+}
+
+static ssize_t on_room(void *arg, UNUSED uint64_t at, char *room, size_t max)
+{
+	struct exchange *x = arg;
+	struct str left = str_skip(buf_str(&x->out), x->sent);
+	size_t n = left.n < max ? left.n : max;
+
+	if (x->is_closed)
+		return MHD_CONTENT_READER_END_WITH_ERROR;
+	if (!n && x->is_done)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	if (!n) {
+		wait_for_more(x);
+		return 0;
+	}
+	memcpy(room, left.p, n);
+	x->sent += n;
+	if (x->sent == x->out.n) {
+		buf_clear(&x->out);
+		x->sent = 0;
+	}
+	return (ssize_t)n;
+}
+
+/* Begin the reply, as soon as it is known what it is. */
+static enum MHD_Result begin_reply(struct exchange *x)
+{
+	if (x->is_closed)
+		return MHD_NO;
+	if (x->is_stream)
+		return queue(
+			x, 200,
+			mhd.MHD_create_response_from_callback(
+				MHD_SIZE_UNKNOWN, 32 * 1024, on_room, x, NULL),
+			"text/event-stream");
+	if (x->is_done)
+		return reply(x, x->status, buf_str(&x->out));
+	wait_for_more(x);
+	return MHD_YES;
+}
+
+static void add_event(struct exchange *x, struct str message)
+{
+	buf_adds(&x->out, "event: message\ndata: ");
+	buf_add_str(&x->out, message); /* ends its line */
+	buf_addc(&x->out, '\n');
+}
+
+/* Status of an answer in the newer era, by its error. */
+static unsigned status_of(struct str message)
+{
+	struct rpc_message m;
+
+	/* a message is proved without the newline behind it */
+	if (rpc_read(str_trim(message), &m) != RPC_ERROR)
+		return 200;
+	return m.code == RPC_METHOD_NOT_FOUND ? 404
+	       : m.code == RPC_INTERNAL_ERROR ? 200
+					      : 400;
+}
+
+static void on_message(void *arg, const struct server_call *c,
+		       struct str message, enum server_kind kind)
+{
+	struct web_session *of = arg;
+	struct exchange *x = c ? c->to : of ? of->stream : NULL;
+
+	if (!x || (kind == SERVER_PROGRESS && x->out.n > WAITING_BYTES))
+		return;
+	if (kind == SERVER_ANSWER && !x->is_stream) {
+		x->status = of ? 200 : status_of(message);
+		buf_add_str(&x->out, message);
+	} else {
+		x->is_stream = true;
+		add_event(x, message);
+	}
+	x->is_done = kind == SERVER_ANSWER && x != (of ? of->stream : NULL);
+	wake(x);
+}
+
+/* ---- sessions ---- */
+
+static void end_session(struct web_session *s)
+{
+	struct web_session **at = &s->web->sessions;
+
+	while (*at != s)
+		at = &(*at)->next;
+	*at = s->next;
+	s->web->n_sessions--;
+	for (struct exchange *x = s->web->exchanges; x; x = x->next) {
+		if (x->of != s)
+			continue;
+		x->of = NULL;
+		x->fed = NULL;
+		x->is_closed |= !x->is_begun || x->is_stream;
+		wake(x);
+	}
+	server_release(&s->session);
+	free(s);
+}
+
+/* The one that was idle longest, without open calls; NULL: there is none. */
+static struct web_session *idlest(const struct web *w)
+{
+	struct web_session *found = NULL;
+
+	for (struct web_session *s = w->sessions; s; s = s->next)
+		if (!s->session.n_calls && !s->stream &&
+		    (!found || s->used_ns < found->used_ns))
+			found = s;
+	return found;
+}
+
+/* End one session at a time: the next is looked for soon. */
+static void on_sweep(void *arg)
+{
+	struct web *w = arg;
+	uint64_t now = loop_now(w->o.loop);
+	struct web_session *s = idlest(w);
+	bool is_old = s && s->used_ns + WEB_IDLE_S * NS_PER_S < now;
+
+	if (is_old)
+		end_session(s);
+	loop_timer_set(w->o.loop, &w->sweep,
+		       now + (is_old ? NS_PER_MS : 60 * NS_PER_S));
+}
+
+static struct web_session *new_session(struct web *w)
+{
+	struct web_session *s = idlest(w);
+
+	if (w->n_sessions >= WEB_SESSIONS && !s)
+		return NULL;
+	if (w->n_sessions >= WEB_SESSIONS)
+		end_session(s);
+	s = mem_zalloc(sizeof(*s));
+	s->web = w;
+	s->next = w->sessions;
+	w->sessions = s;
+	w->n_sessions++;
+	text_random(s->id, sizeof(s->id));
+	server_init(&s->session, w->o.info, w->o.arg, on_message, s);
+	return s;
+}
+
+static struct web_session *find_session(const struct web *w, const char *id)
+{
+	struct web_session *s = w->sessions;
+
+	while (s && strcmp(s->id, id) != 0)
+		s = s->next;
+	return s;
+}
+
+/* ---- requests ---- */
+
+static const char *header(const struct exchange *x, const char *name)
+{
+	return mhd.MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND,
+					       name);
+}
+
+/* No byte of the token is told by the time that it takes. */
+static bool has_token(const struct exchange *x)
+{
+	const char *given = header(x, "Authorization");
+	const char *token = x->web->o.token;
+	size_t n = strlen(token);
+	unsigned char differs = 0;
+
+	if (!given || strncasecmp(given, "Bearer ", 7) != 0 ||
+	    strlen(given + 7) != n)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		differs |= (unsigned char)(given[7 + i] ^ token[i]);
+	return !differs;
+}
+
+/* Is it this machine by a name that no other can have, or the address that we
+   were told? */
+static bool is_ours(const struct web *w, const char *host)
+{
+	static const char *const local[] = {"localhost", "127.0.0.1", "[::1]"};
+
+	if (!strcmp(host, w->host))
+		return true;
+	for (size_t i = 0; i < ARRAY_LEN(local); i++) {
+		size_t n = strlen(local[i]);
+
+		if (!strncasecmp(host, local[i], n) &&
+		    (!host[n] ||
+		     (host[n] == ':' &&
+		      !host[n + 1 + strspn(host + n + 1, "0123456789")])))
+			return true;
+	}
+	return false;
+}
+
+static bool is_origin_ours(const struct web *w, const char *origin)
+{
+	const char *host = strstr(origin, "://");
+
+	return host && is_ours(w, host + 3);
+}
+
+/* Refuse a request by its head. 0: nothing stands against it. */
+static unsigned judge_head(const struct exchange *x, const char *path)
+{
+	const char *host = header(x, "Host"), *origin = header(x, "Origin");
+
+	if (!host || !is_ours(x->web, host) ||
+	    (origin && !is_origin_ours(x->web, origin)))
+		return 403;
+	if (!has_token(x))
+		return 401;
+	return strcmp(path, "/mcp") ? 404 : 0;
+}
+
+/* Does a header say what the message does? */
+static bool agrees(const struct exchange *x, const char *name, struct str value)
+{
+	const char *given = header(x, name);
+
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+
+	return given && value.p && scan_string(value, &text) &&
+	       str_eq(str_trim(str_of(given)), buf_str(&text));
+}
+
+/* Headers of the newer era repeat the message. */
+static const char *judge_headers(const struct exchange *x, struct str message,
+				 struct str version)
+{
+	struct str params = scan_some(message, "params");
+	struct str method = scan_some(message, "method"), name;
+
+	if (!agrees(x, "MCP-Protocol-Version", version))
+		return "MCP-Protocol-Version is not that of params._meta";
+	if (!agrees(x, "Mcp-Method", method))
+		return "Mcp-Method is not the method of the message";
+	name = scan_text(params,
+			 scan_is(method, "resources/read") ? "uri" : "name");
+	if ((scan_is(method, "tools/call") || scan_is(method, "prompts/get") ||
+	     scan_is(method, "resources/read")) &&
+	    name.p && !agrees(x, "Mcp-Name", name))
+		return "Mcp-Name is not the name in params";
+	return NULL;
+}
+
+static enum MHD_Result feed(struct exchange *x, struct server_session *s,
+			    struct str message, bool is_request)
+{
+	x->fed = s;
+	server_message(s, message, x);
+	if (!is_request)
+		return reply(x, 202, STR(""));
+	return begin_reply(x);
+}
+
+static enum MHD_Result post_newer(struct exchange *x, struct str message,
+				  struct str version, bool is_request)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct rpc_message m;
+	/* without a version the session refuses it */
+	const char *why = is_request && version.p
+				  ? judge_headers(x, message, version)
+				  : NULL;
+
+	if (!why)
+		return feed(x, &x->web->newer, message, is_request);
+	(void)rpc_read(message, &m);
+	rpc_write_error(&out, &m.id, MCP_HEADER_MISMATCH, why,
+			(struct str){NULL, 0});
+	return reply(x, 400, buf_str(&out));
+}
+
+static enum MHD_Result post(struct exchange *x)
+{
+	const char *id = header(x, "Mcp-Session-Id");
+	struct str message, meta, version = {NULL, 0};
+	struct rpc_message m = {.type = RPC_REQUEST};
+	struct err err = ERR_INIT;
+	bool is_request;
+
+	if (x->is_too_long)
+		return refuse(x, 413, RPC_INVALID_REQUEST,
+			      "the message is too long");
+	if (scan_document(buf_str(&x->body), NULL, &message, &err) < 0)
+		return refuse(x, 400, RPC_PARSE_ERROR, err.msg);
+	if (scan_type(message) == SCAN_OBJECT)
+		is_request = rpc_read(message, &m) == RPC_REQUEST ||
+			     m.type == RPC_INVALID;
+	else
+		is_request = true;
+	if (m.type == RPC_REQUEST && scan_get_some(m.params, "_meta", &meta))
+		version = scan_some(meta, META "protocolVersion");
+	if (version.p && !id)
+		return post_newer(x, message, version, is_request);
+	if (!id && scan_type(message) == SCAN_OBJECT &&
+	    scan_is(m.method, "initialize")) {
+		x->of = new_session(x->web);
+		if (!x->of)
+			return refuse(x, 503, RPC_INTERNAL_ERROR,
+				      "too many sessions are open");
+	} else if (id) {
+		x->of = find_session(x->web, id);
+		if (!x->of)
+			return refuse(x, 404, RPC_INVALID_REQUEST,
+				      "there is no such session");
+	} else {
+		return post_newer(x, message, version, is_request);
+	}
+	x->of->used_ns = loop_now(x->web->o.loop);
+	return feed(x, &x->of->session, message, is_request);
+}
+
+/* The stream of a session for what belongs to no request. */
+static enum MHD_Result get(struct exchange *x)
+{
+	const char *id = header(x, "Mcp-Session-Id");
+
+	x->of = id ? find_session(x->web, id) : NULL;
+	if (!id)
+		return refuse(x, 405, RPC_INVALID_REQUEST,
+			      "a stream belongs to a session");
+	if (!x->of)
+		return refuse(x, 404, RPC_INVALID_REQUEST,
+			      "there is no such session");
+	if (x->of->stream)
+		return refuse(x, 409, RPC_INVALID_REQUEST,
+			      "the session has a stream already");
+	x->of->stream = x;
+	x->is_stream = true;
+	buf_adds(&x->out, ": open\n\n");
+	return begin_reply(x);
+}
+
+static enum MHD_Result delete_session(struct exchange *x)
+{
+	const char *id = header(x, "Mcp-Session-Id");
+	struct web_session *s = id ? find_session(x->web, id) : NULL;
+
+	if (!s)
+		return refuse(x, id ? 404 : 400, RPC_INVALID_REQUEST,
+			      "there is no such session");
+	end_session(s);
+	return reply(x, 200, STR(""));
+}
+
+static enum MHD_Result begin(struct exchange *x, const char *path)
+{
+	static const char *const whys[] = {
+		[401 - 401] = "a bearer token is needed: the file that the "
+			      "server named has it",
+		[403 - 401] = "Host or Origin is not of this machine",
+		[404 - 401] = "MCP is served at /mcp",
+	};
+	unsigned status = judge_head(x, path);
+
+	return status ? refuse(x, status, RPC_INVALID_REQUEST,
+			       whys[status - 401])
+		      : MHD_YES;
+}
+
+static struct exchange *new_exchange(struct web *w, struct MHD_Connection *c)
+{
+	struct exchange *x = mem_zalloc(sizeof(*x));
+
+	*x = (struct exchange){
+		.web = w,
+		.connection = c,
+		.next = w->exchanges,
+		.body = BUF_INIT(LIMIT_SERVER_BYTES),
+		.out = BUF_INIT(BUF_UNBOUNDED),
+		.gone.fd = -1,
+	};
+	w->exchanges = x;
+	return x;
+}
+
+static enum MHD_Result on_request(void *arg, struct MHD_Connection *c,
+				  const char *path, const char *method,
+				  UNUSED const char *version, const char *data,
+				  size_t *n, void **own)
+{
+	struct exchange *x = *own;
+
+	if (!x) {
+		*own = x = new_exchange(arg, c);
+		return begin(x, path);
+	}
+	if (x->is_begun)
+		return MHD_YES;
+	if (*n) {
+		x->is_too_long |= buf_add(&x->body, data, *n) == BUF_FULL;
+		*n = 0;
+		return MHD_YES;
+	}
+	/* called again when there is something to reply */
+	if (x->is_read)
+		return begin_reply(x);
+	x->is_read = true;
+	if (!strcmp(method, "POST"))
+		return post(x);
+	if (!strcmp(method, "GET"))
+		return get(x);
+	if (!strcmp(method, "DELETE"))
+		return delete_session(x);
+	return refuse(x, 405, RPC_INVALID_REQUEST, "use POST, GET or DELETE");
+}
+
+static void on_completed(void *arg, UNUSED struct MHD_Connection *c, void **own,
+			 UNUSED enum MHD_RequestTerminationCode how)
+{
+	struct web *w = arg;
+	struct exchange *x = *own, **at = &w->exchanges;
+
+	if (!x)
+		return;
+	*own = NULL;
+	while (*at != x)
+		at = &(*at)->next;
+	*at = x->next;
+	loop_unwatch(w->o.loop, &x->gone);
+	if (x->of && x->of->stream == x)
+		x->of->stream = NULL;
+	if (x->fed)
+		server_drop(x->fed, x);
+	buf_release(&x->body);
+	buf_release(&x->out);
+	free(x);
+}
+
+/* ---- from the beginning to the end ---- */
+
+/* errors  ERR_USAGE */
+static int read_address(const char *text, struct address_socket *ret,
+			struct err *err)
+{
+	const char *colon = strrchr(text, ':');
+	struct str host = {text, colon ? (size_t)(colon - text) : 0};
+	struct address a;
+	uint64_t port = 0;
+
+	if (host.n > 2 && host.p[0] == '[' && host.p[host.n - 1] == ']')
+		host = (struct str){host.p + 1, host.n - 2};
+	if (!colon || !str_uint64(str_of(colon + 1), &port) ||
+	    port > UINT16_MAX || !address_read(host, &a))
+		return err_set(err, ERR_USAGE,
+			       "--http: \"%s\" is no address with a port; use "
+			       "for example 127.0.0.1:8765",
+			       text);
+	*ret = address_socket(&a, (uint16_t)port);
+	return 0;
+}
+
+/* Listen, and keep the address as it is then: with the port. */
+static int listen_at(struct web *w, int *ret, struct err *err)
+{
+	const int on = 1;
+	char text[ADDRESS_TEXT_BYTES];
+	struct address_socket at;
+	struct address a;
+	bool is_v6;
+
+	if (read_address(w->o.address, &at, err) < 0)
+		return -1;
+	*ret = socket(at.any.sa_family,
+		      SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (*ret < 0 ||
+	    setsockopt(*ret, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+	    bind(*ret, &at.any, at.bytes) < 0 || listen(*ret, 128) < 0 ||
+	    getsockname(*ret, &at.any, &at.bytes) < 0 ||
+	    !address_of(&at.any, &a))
+		return err_sys(err, errno, "--http %s", w->o.address);
+	is_v6 = at.any.sa_family == AF_INET6;
+	address_text(&a, text);
+	w->url = mem_printf("http://%s%s%s:%u/mcp", is_v6 ? "[" : "", text,
+			    is_v6 ? "]" : "",
+			    ntohs(is_v6 ? at.v6.sin6_port : at.v4.sin_port));
+	w->host = arena_strndup(&w->arena, w->url + 7, strlen(w->url) - 11);
+	return 0;
+}
+
+static void say_nothing(UNUSED void *arg, UNUSED const char *text,
+			UNUSED va_list args)
+{
+}
+
+static int start(struct web *w, struct err *err)
+{
+	const union MHD_DaemonInfo *i;
+	int fd = -1;
+
+	if (!dl_load(&library))
+		return err_set(err, ERR_UNKNOWN,
+			       "--http needs libmicrohttpd, which is not "
+			       "installed: apt-get install libmicrohttpd12");
+	if (listen_at(w, &fd, err) < 0) {
+		fd_closep(&fd);
+		return -1;
+	}
+	w->daemon = mhd.MHD_start_daemon(
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
+		NULL, NULL, on_request, w, MHD_OPTION_EXTERNAL_LOGGER,
+		say_nothing, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned)WEB_CONNECTIONS,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)WEB_PATIENCE_S,
+		MHD_OPTION_NOTIFY_COMPLETED, on_completed, w, MHD_OPTION_END);
+	if (!w->daemon) {
+		fd_closep(&fd);
+		return err_sys(err, errno, "--http %s", w->o.address);
+	}
+	i = mhd.MHD_get_daemon_info(w->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	if (!i)
+		return err_set(err, ERR_SYS, "--http: no epoll");
+	return loop_watch(w->o.loop, &w->ready, i->epoll_fd, EPOLLIN, on_ready,
+			  w, err);
+}
+
+int web_new(const struct web_options *o, struct web **ret, struct err *err)
+{
+	struct web *w = mem_zalloc(sizeof(*w));
+
+	*w = (struct web){
+		.o = *o,
+		.ready.fd = -1,
+		.timer = {.fire = run, .arg = w},
+		.sweep = {.fire = on_sweep, .arg = w},
+	};
+	server_init(&w->newer, o->info, o->arg, on_message, NULL);
+	w->newer.state = SERVER_ALONE;
+	w->newer.is_shared = true;
+	if (start(w, err) < 0) {
+		web_free(w);
+		return -1;
+	}
+	on_sweep(w);
+	plan(w);
+	*ret = w;
+	return 0;
+}
+
+void web_free(struct web *w)
+{
+	struct web_session *s, *next;
+
+	if (!w)
+		return;
+	for (s = w->sessions; s; s = next) {
+		next = s->next;
+		end_session(s);
+	}
+	server_release(&w->newer);
+	for (struct exchange *x = w->exchanges; x; x = x->next) {
+		x->fed = NULL;
+		x->is_closed = true;
+		wake(x);
+	}
+	if (w->daemon) {
+		mhd.MHD_run(w->daemon);
+		mhd.MHD_stop_daemon(w->daemon);
+	}
+	loop_unwatch(w->o.loop, &w->ready);
+	loop_timer_clear(w->o.loop, &w->timer);
+	loop_timer_clear(w->o.loop, &w->sweep);
+	free(w->url);
+	arena_release(&w->arena);
+	free(w);
+}
+
+const char *web_url(const struct web *w)
+{
+	return w->url;
+}
+
+void web_changed(struct web *w, const char *notice)
+{
+	server_changed(&w->newer, notice);
+	for (struct web_session *s = w->sessions; s; s = s->next)
+		server_changed(&s->session, notice);
+}

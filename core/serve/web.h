@@ -1,0 +1,57 @@
+/*
+ * Clients over Streamable HTTP, at /mcp, by libmicrohttpd, which is loaded on
+ * first use.
+ *
+ *	web_new(&options, &w, err);
+ *	... loop_turn()
+ *	web_changed(w, notice);		a list has changed
+ *	web_free(w);
+ *
+ * Each request has a bearer token, a Host that is ours and no foreign Origin. A
+ * client of the older era has a session, by Mcp-Session-Id; all of the newer
+ * era share one, since their requests stand alone. An answer is a JSON document
+ * where nothing comes before it, else an event stream. Nothing that one client
+ * sends, or does not read, holds another up.
+ */
+#ifndef CORE_SERVE_WEB_H
+#define CORE_SERVE_WEB_H
+
+#include "core/base/loop.h"
+#include "core/server/server.h"
+
+/* Sessions of the older era at one time; of more the one that was idle longest
+   goes. */
+#define WEB_SESSIONS 256
+/* A session that was idle so long ends, seconds. */
+#define WEB_IDLE_S 3600
+/* Connections at one time. */
+#define WEB_CONNECTIONS 512
+/* Seconds for each portion of a request. */
+#define WEB_PATIENCE_S 30
+
+struct web;
+
+/* All of it is borrowed. */
+struct web_options {
+	struct loop *loop;
+	const struct server_info *info;
+	void *arg;	     /* of the methods */
+	const char *address; /* "127.0.0.1:8765"; port 0: any */
+	const char *token;   /* that clients must have */
+};
+
+/*
+ * errors  ERR_USAGE    the address is none, or of no network of this machine
+ *	   ERR_UNKNOWN  libmicrohttpd is not installed
+ *	   ERR_SYS      it is in use
+ */
+int web_new(const struct web_options *o, struct web **ret, struct err *err)
+	MUST_USE;
+/* Open calls are gone. Takes NULL. */
+void web_free(struct web *w);
+/* URL of the endpoint; borrowed. */
+const char *web_url(const struct web *w) MUST_USE;
+/* As server_changed(), to every client. */
+void web_changed(struct web *w, const char *notice);
+
+#endif
