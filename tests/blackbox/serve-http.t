@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# `matins serve --http`: many clients over Streamable HTTP.
+. "${BASH_SOURCE%/*}/lib.sh"
+
+ldconfig -p 2>/dev/null | grep -q 'libmicrohttpd\.so\.12' ||
+	skip_all "libmicrohttpd is not installed: make deps"
+
+cat >frail.py <<'END'
+import json
+import sys
+
+
+def put(**m):
+    print(json.dumps({"jsonrpc": "2.0", **m}), flush=True)
+
+
+asking = None
+for line in sys.stdin:
+    m = json.loads(line)
+    if "method" not in m and asking:
+        put(id=asking, result={"content": [{
+            "type": "text", "text": json.dumps(m.get("result"))}]})
+        asking = None
+    if "id" not in m or "method" not in m:
+        continue
+    params = m.get("params", {})
+    name = params.get("name")
+    if m["method"] == "initialize":
+        put(id=m["id"], result={
+            "protocolVersion": "2025-11-25", "capabilities": {
+                "tools": {"listChanged": True}},
+            "serverInfo": {"name": "frail", "version": "1"}})
+    elif m["method"] == "tools/list":
+        put(id=m["id"], result={"tools": [
+            {"name": n, "inputSchema": {"type": "object"}}
+            for n in ("live", "say", "ask", "change")]})
+    elif m["method"] != "tools/call":
+        put(id=m["id"], error={"code": -32601, "message": "no"})
+    elif name == "ask":
+        asking = m["id"]
+        put(id="q", method="elicitation/create", params={
+            "message": "what?", "requestedSchema": {
+                "type": "object", "properties": {"a": {"type": "string"}}}})
+    else:
+        if name == "change":
+            put(method="notifications/tools/list_changed")
+        put(id=m["id"], result={"content": [{
+            "type": "text", "text": json.dumps(params.get("arguments"))
+            if name == "say" else "alive"}]})
+END
+cat >matins.toml <<-END
+	[servers.frail]
+	command = "$PYTHON"
+	args = ["frail.py"]
+	[routines.two]
+	[[routines.two.steps]]
+	name = "a"
+	type = "script"
+	command = "true"
+	[[routines.two.steps]]
+	name = "b"
+	type = "script"
+	command = "true"
+	[routines.slow]
+	[[routines.slow.steps]]
+	name = "a"
+	type = "script"
+	command = "sh"
+	args = ["-c", ": >$T/begun; exec sleep 986"]
+	timeout = 990
+	sandbox = { write = ["."], exec = ["sleep"] }
+END
+
+# ---- the token ----
+
+run_matins serve --http nonsense
+exit_is "an address that is none" 64
+run_matins serve --token-file x
+exit_is "a token without HTTP" 64
+echo 0123456789abcdef0123 >shown
+chmod 644 shown
+run_matins serve --http 127.0.0.1:0 --token-file shown
+exit_is "a token that others can read is not used" 1
+err_like "a token that others can read: how to mend it" 'chmod 600'
+echo short >short
+chmod 600 short
+run_matins serve --http 127.0.0.1:0 --token-file short
+exit_is "a token that can be guessed is not used" 1
+
+# ---- clients ----
+
+"$BIN" serve --http 127.0.0.1:0 >served 2>log &
+server=$!
+wait_for 20 grep -q 'http://' log
+url=$(grep -aoE 'http://[0-9.:]+/mcp' log)
+token=$(sed -n 's/.*token in //p' log)
+is "the token that was made is only ours" "$(stat -c %a "$token")" 600
+ok "it is in the state folder" test "${token#"$XDG_STATE_HOME"}" != "$token"
+
+scene() {
+	timeout -k 5 "${LIMIT_S:-200}" "$PYTHON" \
+		"$TOP/tests/blackbox/serve_http.py" "$1" "$url" "$token" 2>&1 ||
+		echo "status $?"
+}
+is "token, Host, Origin, path and method are judged first" "$(scene door)" ""
+is "both eras are served" "$(scene eras)" ""
+is "progress comes as events before the answer" "$(scene progress)" ""
+is "a question is put on the stream and answered by a POST" \
+	"$(scene questions)" ""
+is "changes come on the streams of both eras" "$(scene stream)" ""
+is "a stream that is closed cancels its call" "$(scene gone)" ""
+nothing_left "a stream that is closed: nothing is left" "sleep 986"
+is "clients that are slow hold nobody up" "$(scene slow)" ""
+is "a hundred clients at once have their own answers" "$(scene many)" ""
+is "sessions are bounded" "$(scene sessions)" ""
+
+kill "$server"
+wait "$server"
+is "SIGTERM is an orderly end" $? 143
+is "nothing is on stdout" "$(<served)" ""
+nothing_left "no server is left" "$T/frail.py"
+
+done_testing

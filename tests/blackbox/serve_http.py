@@ -1,0 +1,283 @@
+"""Clients of `matins serve --http`, in scenes.
+
+    serve_http.py SCENE URL TOKEN-FILE
+
+prints what was wrong, a line each, or nothing.
+"""
+import http.client
+import json
+import os
+import socket
+import sys
+import threading
+import time
+import urllib.parse
+
+META = "io.modelcontextprotocol/"
+URL = urllib.parse.urlsplit(sys.argv[2])
+with open(sys.argv[3], encoding="ascii") as f:
+    TOKEN = f.read().strip()
+LIMIT_S = 60
+
+
+def say(*words):
+    print(*words, flush=True)
+
+
+class Reply:
+    def __init__(self, r):
+        self.status = r.status
+        self.headers = r.headers
+        self.r = r
+
+    def text(self):
+        return self.r.read().decode()
+
+    def messages(self):
+        text = self.text()
+        if "event-stream" not in self.headers.get("Content-Type", ""):
+            return [json.loads(text)] if text else []
+        return [json.loads(x[6:]) for x in text.splitlines()
+                if x.startswith("data: ")]
+
+    def answer(self):
+        return self.messages()[-1]
+
+
+class Client:
+    def __init__(self):
+        self.c = http.client.HTTPConnection(URL.hostname, URL.port,
+                                            timeout=LIMIT_S)
+        self.session = None
+        self.n = 0
+
+    def ask(self, how="POST", body=None, path="/mcp", **headers):
+        given = {"Authorization": "Bearer " + TOKEN,
+                 "Content-Type": "application/json",
+                 "Accept": "application/json, text/event-stream"}
+        if self.session:
+            given["Mcp-Session-Id"] = self.session
+        given.update({k.replace("_", "-"): v for k, v in headers.items()})
+        given = {k: v for k, v in given.items() if v is not None}
+        self.c.request(how, path, body=body, headers=given)
+        return Reply(self.c.getresponse())
+
+    def call(self, method, params=None, **headers):
+        self.n += 1
+        return self.ask(body=json.dumps({
+            "jsonrpc": "2.0", "id": self.n, "method": method,
+            "params": params or {}}), **headers)
+
+    def alone(self, method, params=None, can=None, **headers):
+        params = {**(params or {}), "_meta": {
+            META + "protocolVersion": "2026-07-28",
+            META + "clientCapabilities": can or {}}}
+        given = {"MCP_Protocol_Version": "2026-07-28", "Mcp_Method": method}
+        name = params.get("name", params.get("uri"))
+        if name:
+            given["Mcp_Name"] = name
+        return self.call(method, params, **{**given, **headers})
+
+    def hello(self, can=None):
+        r = self.call("initialize", {
+            "protocolVersion": "2025-11-25", "capabilities": can or {},
+            "clientInfo": {"name": "web", "version": "1"}})
+        r.text()
+        self.session = r.headers["Mcp-Session-Id"]
+        r = self.ask(body='{"jsonrpc":"2.0",'
+                     '"method":"notifications/initialized"}')
+        r.text()
+        return r.status
+
+
+def door(c):
+    """What is refused before anything is read."""
+    body = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
+    for want, given in (
+            (401, {"Authorization": None}),
+            (401, {"Authorization": "Bearer " + TOKEN[:-1] + "!"}),
+            (401, {"Authorization": "Bearer " + TOKEN + "0"}),
+            (401, {"Authorization": "Basic " + TOKEN}),
+            (403, {"Origin": "http://evil.example"}),
+            (403, {"Origin": "null"}),
+            (403, {"Host": "evil.example"}),
+            (403, {"Host": "127.0.0.1.evil.example:80"}),
+            (403, {"Host": "localhost:1x"}),
+            (404, {"path": "/"}),
+            (404, {"path": "/mcp/x"}),
+            (404, {"Mcp_Session_Id": "0" * 32}),
+            (405, {"how": "PUT"}),
+            (405, {"how": "GET"})):
+        r = Client().ask(body=body, **given)
+        if r.status != want:
+            say(want, given, r.status, r.text())
+    for given in ({"Origin": "http://localhost:3000"},
+                  {"Host": f"localhost:{URL.port}"}):
+        if Client().alone("server/discover", **given).status != 200:
+            say("refused:", given)
+    r = c.ask(body="{" * 10)
+    if r.status != 400 or r.answer()["error"]["code"] != -32700:
+        say("no JSON", r.status)
+    r = Client().ask(body='{"x":"' + "y" * (6 << 20) + '"}')
+    if r.status != 413:
+        say("too long", r.status)
+
+
+def eras(c):
+    r = c.alone("tools/call", {"name": "mcp__frail__live"})
+    if r.answer()["result"]["content"][0]["text"] != "alive":
+        say("newer era")
+    if "Mcp-Session-Id" in r.headers:
+        say("the newer era has a session")
+    r = c.alone("tools/list", MCP_Protocol_Version="2025-11-25")
+    if r.status != 400 or r.answer()["error"]["code"] != -32020:
+        say("headers that differ")
+    r = c.alone("no/such")
+    if r.status != 404 or r.answer()["error"]["code"] != -32601:
+        say("no such method", r.status)
+    if c.hello() != 202:
+        say("a notification has an answer")
+    r = c.call("tools/call", {"name": "mcp__frail__live"})
+    if r.answer()["result"]["content"][0]["text"] != "alive":
+        say("older era")
+    if "json" not in r.headers["Content-Type"]:
+        say("one answer is no document")
+    r = c.ask("DELETE")
+    r.text()
+    if r.status != 200 or c.call("ping").status != 404:
+        say("a session that was ended lives")
+
+
+def progress(c):
+    c.hello()
+    r = c.call("tools/call", {"name": "routine__two",
+                              "_meta": {"progressToken": "p"}})
+    got = r.messages()
+    if [m.get("method") for m in got] != ["notifications/progress"] * 2 + [
+            None]:
+        say(got)
+    r = c.alone("tools/call", {"name": "routine__two"})
+    if r.answer()["result"]["isError"]:
+        say("newer era")
+
+
+def questions(c):
+    """A question on the stream of its call, answered by another POST."""
+    c.hello({"elicitation": {}})
+    r = c.call("tools/call", {"name": "mcp__frail__ask"})
+    line = b""
+    while not line.startswith(b"data: "):
+        line = r.r.readline()
+    asked = json.loads(line[6:])
+    if asked["method"] != "elicitation/create":
+        say(asked)
+    other = Client()
+    other.session = c.session
+    a = other.ask(body=json.dumps({
+        "jsonrpc": "2.0", "id": asked["id"],
+        "result": {"action": "accept", "content": {"a": "b"}}}))
+    if a.status != 202:
+        say("answer", a.status)
+    if '\\"a\\": \\"b\\"' not in r.text():
+        say("the answer did not arrive")
+
+
+def stream(c):
+    """Changes arrive on the stream of a session, and of a subscription."""
+    c.hello()
+    c.call("tools/list").text()
+    other = Client()
+    other.session = c.session
+    s = other.ask("GET")
+    sub = Client().alone("subscriptions/listen",
+                         {"notifications": {"toolsListChanged": True}})
+    if b"acknowledged" not in sub.r.readline() + sub.r.readline():
+        say("no acknowledgement")
+    c.call("tools/call", {"name": "mcp__frail__change"}).text()
+    for r in s, sub:
+        line = r.r.readline()
+        while b"tools/list_changed" not in line:
+            line = r.r.readline()
+            if not line:
+                say("no change was told")
+                break
+
+
+def gone(c):
+    """A client of the newer era that closes its stream cancels the call."""
+    c.alone("tools/list").text()
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                       "params": {"name": "routine__slow", "_meta": {
+                           META + "protocolVersion": "2026-07-28",
+                           META + "clientCapabilities": {}}}})
+    c.c.request("POST", "/mcp", body=body, headers={
+        "Authorization": "Bearer " + TOKEN, "Mcp-Method": "tools/call",
+        "Mcp-Name": "routine__slow", "MCP-Protocol-Version": "2026-07-28"})
+    end = time.monotonic() + LIMIT_S
+    while not os.path.exists("begun") and time.monotonic() < end:
+        time.sleep(0.02)
+    c.c.close()
+
+
+def slow(_):
+    """Clients that send nothing, or half, or do not read, hold nobody up."""
+    idle = [socket.create_connection((URL.hostname, URL.port))
+            for _ in range(100)]
+    for i, s in enumerate(idle):
+        if i % 2:
+            s.sendall(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n"
+                      b"Content-Length: 1000000\r\nAuthorization: Bearer " +
+                      TOKEN.encode() + b"\r\n\r\n{")
+    c = Client()
+    for _ in range(20):
+        r = c.alone("tools/call", {"name": "mcp__frail__live"})
+        if "alive" not in r.text():
+            say("held up")
+    for s in idle:
+        s.close()
+
+
+def many(_):
+    """A hundred clients at once, of both eras."""
+    wrong = []
+
+    def one(i):
+        try:
+            c = Client()
+            if i % 2:
+                c.hello()
+            ask = c.call if i % 2 else c.alone
+            for _ in range(5):
+                r = ask("tools/call", {"name": "mcp__frail__say",
+                                       "arguments": {"text": f"no {i}"}})
+                text = r.text()
+                if f"no {i}\\" not in text:
+                    wrong.append(text)
+        except Exception as e:  # pylint: disable=broad-except
+            wrong.append(repr(e))
+
+    threads = [threading.Thread(target=one, args=(i,)) for i in range(100)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    for w in wrong[:3]:
+        say(w)
+
+
+def sessions(_):
+    """More sessions than there may be: the idlest goes."""
+    first = Client()
+    first.hello()
+    for _ in range(260):
+        c = Client()
+        c.hello()
+        c.c.close()
+    if first.call("ping").status != 404:
+        say("the first one is still there")
+    r = Client()
+    if r.hello() != 202:
+        say("no more sessions")
+
+
+globals()[sys.argv[1]](Client())
