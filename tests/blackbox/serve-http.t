@@ -66,7 +66,7 @@ cat >matins.toml <<-END
 	name = "a"
 	type = "script"
 	command = "sh"
-	args = ["-c", ": >$T/begun; exec sleep 986"]
+	args = ["-c", ": >$T/begun; sleep 986; :"]
 	timeout = 990
 	sandbox = { write = ["."], exec = ["sleep"] }
 END
@@ -109,7 +109,7 @@ is "a question is put on the stream and answered by a POST" \
 	"$(scene questions)" ""
 is "changes come on the streams of both eras" "$(scene stream)" ""
 is "a stream that is closed cancels its call" "$(scene gone)" ""
-nothing_left "a stream that is closed: nothing is left" "sleep 986"
+nothing_left "a stream that is closed: nothing is left" "$T/begun; sleep 986"
 is "clients that are slow hold nobody up" "$(scene slow)" ""
 is "a hundred clients at once have their own answers" "$(scene many)" ""
 is "sessions are bounded" "$(scene sessions)" ""
