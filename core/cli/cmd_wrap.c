@@ -152,13 +152,36 @@ static int undo(struct wrapping *w, struct err *err)
 
 /* ---- servers ---- */
 
+/* A program of that name elsewhere may be any program. */
 static bool is_wrapped(const struct strlist *words)
 {
-	const struct str program = str_of(words->n ? words->item[0] : "");
+	const char *program = words->item[0];
+	AUTO(mem_freep)
+	char *real = *program == '/' ? realpath(program, NULL) : NULL;
+	AUTO(mem_freep) char *self = realpath("/proc/self/exe", NULL);
 
-	return (str_is(program, "matins") || str_ends(program, "/matins")) &&
-	       words->n > 1 &&
-	       str_has_word("exec serve", str_of(words->item[1]));
+	return real && self && strcmp(real, self) == 0 && words->n > 1 &&
+	       strcmp(words->item[1], "exec") == 0;
+}
+
+/*
+ * Find a variable that the client would set for matins itself, which starts
+ * unconfined: code to load, or other settings. A name ends at its first `=`.
+ */
+static const char *outer_variable(const struct strlist *names,
+				  struct arena *arena)
+{
+	for (size_t i = 0; i < names->n; i++) {
+		struct str rest = str_of(names->item[i]);
+		const struct str name = str_cut(&rest, '=');
+
+		if (str_starts(name, "LD_") || str_starts(name, "MATINS_") ||
+		    str_starts(name, "XDG_") ||
+		    str_has_word("GLIBC_TUNABLES GCONV_PATH LOCPATH HOME",
+				 name))
+			return arena_strndup(arena, name.p, name.n);
+	}
+	return NULL;
 }
 
 /* A path of a row, from the folder of the file, as an option has it. */
@@ -210,14 +233,12 @@ static void hide(struct wrapping *w, const struct import_server *s)
 		(void)scrub_add(w->scrub, toml_get(secret, "secret")->string);
 }
 
-/* Why a server stays as it is; NULL: it does not. */
+/* Why a program stays unconfined; NULL: it does not. */
 static const char *why_left(const struct wrap_server *s,
 			    const struct import_server *as)
 {
 	const struct launch l = {s->words.item[0], s->words};
 
-	if (is_wrapped(&s->words))
-		return "starts by matins already";
 	if (launch_is_container(&l))
 		return "is a container, which runs outside of any sandbox";
 	if (toml_get(&as->table, "url"))
@@ -235,16 +256,30 @@ static int wrap_one(struct wrapping *w, struct wrap_server *s)
 	const bool traces = args_has(w->args, "trace");
 	struct import_server as;
 	struct err why = ERR_INIT;
-	const char *left;
+	const char *left, *outer;
 	int r;
 
 	server_read(&w->f.src, s->name, s->table, &as);
 	hide(w, &as);
-	if (!s->words.n)
+	left = server_conflict(s->table);
+	if (!left && !s->words.n)
 		return 0;
-	left = why_left(s, &as);
+	outer = outer_variable(&as.variables, &w->f.arena);
+	if (!left && outer)
+		left = arena_printf(&w->f.arena,
+				    "sets %s, which would reach matins itself, "
+				    "outside of the sandbox",
+				    outer);
+	if (!left && is_wrapped(&s->words)) {
+		log_note("wrap: %s starts by matins already: it stays as it is",
+			 as.name);
+		return 0;
+	}
+	if (!left)
+		left = why_left(s, &as);
 	if (left) {
-		log_note("wrap: %s %s: it stays as it is", as.name, left);
+		log_warning("wrap: %s %s: it stays as it is", as.name, left);
+		w->has_failed = true;
 		return 0;
 	}
 	if (!toml_get(&as.table, "command"))

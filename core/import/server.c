@@ -616,6 +616,49 @@ struct toml_member *server_member(const struct toml_value *table, bool is_args)
 	return found;
 }
 
+struct starts {
+	size_t programs, args, texts, urls;
+};
+
+static void count_starts(const struct toml_value *table, struct starts *n)
+{
+	for (size_t i = 0; table->type == TOML_TABLE && i < table->table.n;
+	     i++) {
+		const struct toml_member *m = &table->table.member[i];
+		const struct key *k = find_key(m->key);
+		struct starts in = {0};
+
+		if (!k)
+			continue;
+		if (k->take == take_program) {
+			count_starts(&m->value, &in);
+			n->programs += in.programs > 1 ? in.programs : 1;
+			n->args += in.args;
+			n->texts += in.texts;
+			n->urls += in.urls;
+		}
+		n->args += k->take == take_args;
+		n->texts += k->take == take_args_json;
+		n->urls += k->take == take_text && k->part == URL &&
+			   !is_empty(&m->value);
+	}
+}
+
+const char *server_conflict(const struct toml_value *table)
+{
+	struct starts n = {0};
+
+	count_starts(table, &n);
+	return n.programs > 1 ? "has two programs"
+	       : n.args + n.texts > 1
+		       ? "has two programs: its arguments stand there twice"
+	       : n.programs && n.texts
+		       ? "has its arguments in a text of JSON, which cannot "
+			 "be edited"
+	       : n.programs && n.urls ? "has a program and a url"
+				      : NULL;
+}
+
 bool server_starts(const char *name)
 {
 	const struct key *k = find_key(name);

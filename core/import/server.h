@@ -64,6 +64,13 @@ void server_read(const struct import_source *src, const char *name,
  */
 struct toml_member *server_member(const struct toml_value *table, bool is_args)
 	MUST_USE;
+/*
+ * Say why clients differ in what they start of a definition: it has more than
+ * one program, list of arguments that can be edited, or a URL beside them.
+ *
+ * returns  NULL: they do not
+ */
+const char *server_conflict(const struct toml_value *table) MUST_USE;
 /* Does a key of that name have the program or its arguments? */
 bool server_starts(const char *name) MUST_USE;
 /* Program and arguments of a definition as they are written. */

@@ -112,6 +112,60 @@ run_matins wrap yaml.yaml --write
 exit_is "an anchor in YAML: status" 1
 ok "and it stays" cmp yaml.yaml old
 
+# stays TITLE WHY JSON: the one server of a file stays, with status 1
+stays() {
+	printf '{"mcpServers": {"a": {%s}}}' "$3" >one.json
+	cp one.json old
+	run_matins wrap one.json --write
+	exit_is "$1: status" 1
+	err_like "$1: why" "a $2"
+	ok "$1: it stays" cmp one.json old
+}
+# starts TITLE JSON: the one server of a file starts confined
+starts() {
+	printf '{"mcpServers": {"a": {%s}}}' "$2" >one.json
+	run_matins wrap one.json --write
+	exit_is "$1: status" 0
+	like "$1: it starts confined" "$(cat one.json)" '"exec", .*"--", "true"'
+}
+for name in LD_PRELOAD LD_LIBRARY_PATH GLIBC_TUNABLES GCONV_PATH LOCPATH \
+	MATINS_STATE HOME XDG_STATE_HOME 'LD_PRELOAD=/x.so:' HOME=/; do
+	stays "a variable that reaches matins: $name" "sets ${name%%=*}, " \
+		"\"command\": \"true\", \"env\": {\"A\": \"b\", \"$name\": \"x\"}"
+done
+stays "such a variable of a table" "sets LD_PRELOAD" \
+	'"command": {"path": "true", "env": {"LD_PRELOAD": "x"}}'
+stays "such a variable of a server that starts by matins" "sets LD_PRELOAD" \
+	"\"command\": \"$here\", \"args\": [\"exec\", \"true\"], \"env\": {\"LD_PRELOAD\": \"x\"}"
+starts "other variables" '"command": "true", "env": {"OLD_HOME": "x", "LD": "x", "HOMES": "x"}'
+stays "two programs" "has two programs" '"command": "true", "path": "true"'
+stays "two programs, one empty" "has two programs" '"cmd": "true", "command": ""'
+stays "two programs, one in a table" "has two programs" '"command": {"path": "true"}, "cmd": "true"'
+stays "two programs in a table" "has two programs" '"command": {"path": "true", "cmd": "true"}'
+stays "two lists of arguments" "has two programs" '"command": "true", "args": ["a"], "args_json": "[]"'
+stays "arguments in a text" "has its arguments in a text" '"command": "true", "args_json": "[]"'
+stays "a program and a url" "has a program and a url" \
+	'"type": "stdio", "command": "true", "url": "https://far.example.com/mcp"'
+stays "a url and a program" "has a program and a url" \
+	'"url": "https://far.example.com/mcp", "command": "true"'
+starts "a program and an empty url" '"command": "true", "url": ""'
+stays "a container" "is a container" '"command": "docker", "args": ["run", "box"]'
+stays "a bridge" "only speaks to a URL" \
+	'"command": "npx", "args": ["mcp-remote", "https://far.example.com/mcp"]'
+printf '{"mcpServers": {"a": {"command": "%s", "args": ["exec", "true"]}}}' "$here" >one.json
+run_matins wrap one.json --write
+exit_is "a server that starts by this matins: status" 0
+err_like "a server that starts by this matins stays" 'a starts by matins already'
+mkdir other
+printf '#!/bin/sh\n' >other/matins
+chmod +x other/matins
+for words in "$T/other/matins exec" "$here serve"; do
+	printf '{"mcpServers": {"a": {"command": "%s", "args": ["%s"]}}}' "${words% *}" "${words#* }" >one.json
+	run_matins wrap one.json --write
+	unlike "no confined start: $words" "$(cat "$err")" 'starts by matins already'
+	like "it starts confined: $words" "$(cat one.json)" "\"exec\", .*\"--\", \"${words% *}\""
+done
+
 # ---- the file itself ----
 
 mkdir real
