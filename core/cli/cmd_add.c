@@ -27,6 +27,9 @@ const struct option options_add[] = {
 	{"name", 0, "NAME", "name of the server in the configuration"},
 	{"print", 0, NULL,
 	 "install, and print the table instead of writing it"},
+	{"grant", 0, NULL,
+	 "grant all that it reaches for at its first start, your files and the "
+	 "network, too"},
 	{"allow-scripts", 0, NULL,
 	 "let programs of packages run while they are installed"},
 	{"find-links", 0, "DIR",
@@ -56,6 +59,7 @@ struct adding {
 	struct draft draft;
 	struct installed_server about;
 	struct import_server s; /* its rows */
+	struct buf wanted;	/* comments: rows that nobody granted */
 	bool has_failed;	/* it did not start; said */
 };
 
@@ -189,8 +193,42 @@ static int refuse_known(struct adding *a, struct err *err)
 		       a->to.path, a->name, a->name);
 }
 
+/* Programs and files of the system are no secret, and no choice of the package
+   reaches a file of the user or the network by them. */
+static bool is_granted_unasked(struct adding *a, const char *key,
+			       const char *value)
+{
+	static const char *const folders[] = {
+		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
+	const struct strlist system = {(const char **)(uintptr_t)folders,
+				       ARRAY_LEN(folders)};
+
+	if (args_has(a->args, "grant"))
+		return true;
+	if (strcmp(key, "exec") == 0 && !strchr(value, '/'))
+		return true;
+	return (strcmp(key, "exec") == 0 || strcmp(key, "read") == 0) &&
+	       place_around(&system, value);
+}
+
+/* A person decides about this row. */
+static void leave_row(struct adding *a, const char *key, const char *value)
+{
+	AUTO(buf_release) struct buf row = BUF_INIT(BUF_UNBOUNDED);
+
+	buf_addf(&row, "sandbox.%s = [", key);
+	edit_add_string(&row, value);
+	buf_addc(&row, ']');
+	buf_adds(&a->wanted, "# wanted at its first start, not granted: ");
+	log_visible(&a->wanted, buf_str(&row), false);
+	buf_addc(&a->wanted, '\n');
+	log_warning("add: wanted at its first start, not granted: %s; write it "
+		    "into the table if you mean it (--grant writes all)",
+		    buf_cstr(&row));
+}
+
 /* Drop rows of a trace that the tree covers, which is granted whole; it stays
-   as it is. */
+   as it is. Rows that a person has to grant become comments. */
 static void grant_tree(struct adding *a)
 {
 	struct toml_value *sandbox =
@@ -201,21 +239,28 @@ static void grant_tree(struct adding *a)
 	for (size_t i = 0; i < sandbox->table.n; i++) {
 		struct toml_member *m = &sandbox->table.member[i];
 		struct strlist kept = {NULL, 0};
+		const bool is_list = m->value.type == TOML_ARRAY;
 
-		for (size_t k = 0;
-		     m->value.type == TOML_ARRAY && k < m->value.array.n; k++) {
+		for (size_t k = 0; is_list && k < m->value.array.n; k++) {
 			const char *value = m->value.array.item[k].string.p;
 
-			if (!place_covers(a->tree,
-					  path_resolve(value, a->to.dir,
-						       &a->f.arena)))
+			if (place_covers(a->tree, path_resolve(value, a->to.dir,
+							       &a->f.arena)))
+				continue;
+			if (!is_granted_unasked(a, m->key, value))
+				leave_row(a, m->key, value);
+			else
 				list_add(strcmp(m->key, "read") == 0 ? &reads
 								     : &kept,
 					 &a->f.arena, value);
 		}
-		if (m->value.type == TOML_ARRAY && kept.n)
+		if (!is_list && is_granted_unasked(a, m->key, ""))
+			continue;
+		if (!is_list)
+			leave_row(a, m->key, m->value.string.p);
+		if (kept.n)
 			add_list(a, sandbox, m->key, &kept);
-		else if (m->value.type == TOML_ARRAY)
+		else
 			*m = sandbox->table.member[--sandbox->table.n], i--;
 	}
 	add_list(a, sandbox, "read", &reads);
@@ -228,9 +273,8 @@ static int trace(struct adding *a, struct err *err)
 	int r;
 
 	log_note("add: %s starts once, and lists its tools", a->name);
-	r = foreign_trace(&a->f, &a->s,
-			  a->to.file.path ? &a->to.file.config : NULL,
-			  a->to.dir, &why);
+	r = foreign_trace(&a->f, &a->s, rewrite_config(&a->to), a->to.dir,
+			  &why);
 	if (r > 0)
 		return err_set(err, ERR_PEER,
 			       "ended by a signal; nothing was installed");
@@ -254,6 +298,7 @@ static int put_table(struct adding *a, struct err *err)
 	for (size_t i = 0; i < a->s.lost.n; i++)
 		log_warning("add: not granted: %s", a->s.lost.item[i]);
 	server_print(&a->s, a->name, &table);
+	buf_add_str(&table, buf_str(&a->wanted));
 	if (!args_has(a->args, "print") &&
 	    rewrite_lock(&a->to, a->args, err) < 0)
 		return -1;
@@ -322,6 +367,7 @@ int cmd_add(const struct args *args, struct err *err)
 		.to = REWRITE_INIT,
 		.draft = DRAFT_INIT,
 		.s = {.is_usable = true, .table = {.type = TOML_TABLE}},
+		.wanted = BUF_INIT(BUF_UNBOUNDED),
 	};
 	int r;
 
@@ -332,6 +378,7 @@ int cmd_add(const struct args *args, struct err *err)
 	if (r == 0 && a.has_failed)
 		r = STATUS_NOT_STARTED;
 	draft_release(&a.draft);
+	buf_release(&a.wanted);
 	rewrite_release(&a.to);
 	foreign_release(&a.f);
 	return r;
@@ -495,9 +542,7 @@ static int try_upgrade(struct adding *a, struct err *err)
 	if (written.table.n)
 		a->s.table = written;
 	log_note("upgrade: %s starts once, and lists its tools", a->s.name);
-	r = foreign_trace(&a->f, &a->s,
-			  a->to.file.path ? &a->to.file.config : NULL,
-			  a->to.dir, err);
+	r = foreign_trace(&a->f, &a->s, rewrite_config(&a->to), a->to.dir, err);
 	if (r > 0)
 		return err_set(err, ERR_PEER,
 			       "ended by a signal; the old version stays");
@@ -516,6 +561,10 @@ static int upgrade(struct adding *a, struct err *err)
 		return -1;
 	old = a->about.version;
 	a->about.source = a->source;
+	if (config_server(&a->to.file.config, a->s.name) &&
+	    a->to.file.not_allowed)
+		return err_set(err, ERR_NOT_ALLOWED, "%s",
+			       a->to.file.not_allowed);
 	if (draft_open(a->name, &a->draft, err) < 0 ||
 	    makers[a->kind](a, err) < 0 ||
 	    draft_finish(&a->draft, &a->about, err) < 0 ||
@@ -535,12 +584,14 @@ int cmd_upgrade(const struct args *args, struct err *err)
 		.to = REWRITE_INIT,
 		.draft = DRAFT_INIT,
 		.s = {.is_usable = true, .table = {.type = TOML_TABLE}},
+		.wanted = BUF_INIT(BUF_UNBOUNDED),
 	};
 	int r;
 
 	foreign_init(&a.f);
 	r = upgrade(&a, err);
 	draft_release(&a.draft);
+	buf_release(&a.wanted);
 	rewrite_release(&a.to);
 	foreign_release(&a.f);
 	return r;

@@ -222,8 +222,7 @@ static int name_servers(struct import *im, struct err *err)
 /* errors  ERR_PEER  a signal ended it */
 static int trace_all(struct import *im, struct err *err)
 {
-	const struct config *config =
-		im->to.file.path ? &im->to.file.config : NULL;
+	const struct config *config = rewrite_config(&im->to);
 
 	for (size_t i = 0; i < im->set.n; i++) {
 		struct import_named *item = &im->set.item[i];

@@ -160,6 +160,11 @@ int rewrite_open(struct rewrite *r, const struct args *args,
 	return 0;
 }
 
+const struct config *rewrite_config(const struct rewrite *r)
+{
+	return r->file.path && !r->file.not_allowed ? &r->file.config : NULL;
+}
+
 /* Two processes that write one configuration do so one after the other. */
 static int lock_folder(struct rewrite *r, struct err *err)
 {

@@ -65,6 +65,9 @@ struct rewrite {
  */
 int rewrite_open(struct rewrite *r, const struct args *args,
 		 const char *command, struct err *err) MUST_USE;
+/* The configuration, for a program that starts now; NULL: there is none, or it
+   is not allowed. */
+const struct config *rewrite_config(const struct rewrite *r) MUST_USE;
 /*
  * Wait until no other command writes in its folder, keep them from that until
  * rewrite_release(), and read what is there now. What was taken from its parts

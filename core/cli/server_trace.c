@@ -6,6 +6,7 @@
 #include "core/cli/rewrite.h"
 #include "core/client/client.h"
 #include "core/client/eras.h"
+#include "core/install/depot.h"
 
 struct tracing {
 	const struct server_trace *of;
@@ -127,12 +128,16 @@ int server_trace(const struct server_trace *of, struct arena *arena,
 	struct gate_request plain = of->request;
 	struct gate_wish wish = {.config = of->config, .is_trace = true};
 	struct strlist says;
+	const char *installed = depot_server_of(&plain, arena);
 	struct err why = ERR_INIT;
 	int r = -1;
 
 	list_add(&wish.named, arena, plain.program);
 	if (of->config)
 		t.plain = gate_policy_copy(&of->config->sandbox, arena);
+	/* folders above it may be closed to all but their owner */
+	if (installed)
+		list_add(&t.plain.read, arena, depot_tree(installed, arena));
 	t.plain.record_exec = false;
 	plain.policy = &t.plain;
 	for (size_t i = 0; i < ARRAY_LEN(plain.stdio); i++)
