@@ -61,6 +61,8 @@ static int compare_entries(const void *pa, const void *pb)
 		     : (!a->place + a->is_pin) - (!b->place + b->is_pin);
 }
 
+static bool needs_mount(const struct builder *b, size_t at);
+
 /* The nearest entry before `at` that covers its path; NULL = the host's. */
 static const struct entry *find_cover(const struct builder *b, size_t at)
 {
@@ -72,6 +74,9 @@ static const struct entry *find_cover(const struct builder *b, size_t at)
 		if (i == at || e->is_pin || !e->path[0] ||
 		    (e->grant && i > at) ||
 		    !place_covers(e->path, b->entry[at].path))
+			continue;
+		/* a protected path that nothing makes writable is no mount */
+		if (e->is_protect && !needs_mount(b, i))
 			continue;
 		if (!best || strlen(e->path) >= strlen(best->path))
 			best = e;

@@ -168,6 +168,8 @@ run_matins allow
 run_matins add custom greedy --grant -- "$PYTHON" server.py
 file_like "--grant grants it" matins.toml '^sandbox.*Documents'
 file_unlike "and leaves no comment" matins.toml '^# wanted'
+run_matins call t --server greedy
+out_is "the diary is open then, and a server that may write still starts" secret
 run_matins remove greedy
 
 mkdir foreign
