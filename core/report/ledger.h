@@ -105,7 +105,7 @@ int ledger_finish(struct ledger *l, uint64_t generation,
 /* Add the members of a `started` line by which this process is known. */
 void ledger_add_process(struct jw *w);
 
-/* What is added to a run that has finished. */
+/* Lines added to a run that has finished. */
 struct ledger_amendment {
 	struct ledger_routine which;
 	struct str notices; /* a JSON array, for the line */

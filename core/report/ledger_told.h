@@ -1,5 +1,5 @@
 /*
- * What notices have told of a routine: `told` lines of the ledger.
+ * Notices that were sent for a routine: `told` lines of the ledger.
  */
 #ifndef CORE_REPORT_LEDGER_TOLD_H
 #define CORE_REPORT_LEDGER_TOLD_H
@@ -12,7 +12,7 @@ struct ledger_lost {
 	const char *started; /* RFC 3339 */
 };
 
-/* What was told of a routine, and what was not. */
+/* Events of a routine that were told, and those that were not. */
 struct ledger_told {
 	const char *routine;
 	uint64_t generation; /* run that it was told of; 0: nothing was */

@@ -86,7 +86,7 @@ struct report_step {
 
 struct diff;
 
-/* What an earlier run gave otherwise. */
+/* Differences to an earlier run. */
 struct report_changes {
 	uint64_t since; /* generation of that run */
 	const struct diff *diff;

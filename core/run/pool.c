@@ -454,7 +454,7 @@ static void on_event(void *arg, const struct client_event *e)
 
 /* ---- the beginning of one ---- */
 
-/* The same server of the same file, whoever calls it. */
+/* Tell whether two calls name one server of one file. */
 static const char *throttle_key(const struct plan_step *plan,
 				struct arena *arena)
 {
