@@ -131,7 +131,7 @@ static void join_read(struct toml_member *sandbox,
 	if (sandbox->value.type != TOML_TABLE ||
 	    (old && old->type != TOML_ARRAY))
 		return;
-	if (items(old))
+	if (old)
 		memcpy(item, old->array.item, items(old) * sizeof(*item));
 	memcpy(item + items(old), more->array.item,
 	       items(more) * sizeof(*item));

@@ -74,56 +74,56 @@ file_is "and the file stays as it is" matins.toml before.toml
 
 # ---- do ----
 
-run_matins do
+run_matins 'do'
 out_like "the actions are listed" '^drink +Order a '
 out_unlike "without control characters" $'\033'
-run_matins do drink --help
+run_matins 'do' drink --help
 out_like "options of the parameters" '--max-results N +required \(default 10\)'
 out_like "choices" '--size small\|large'
 out_like "both signs of a flag" '--no-hot'
 out_like "a name that the command has itself" '--param-json JSON'
-run_matins do drink --kind tea
+run_matins 'do' drink --kind tea
 exit_is "an action is called: status 0" 0
 out_is "with its defaults" '{"kind": "tea", "maxResults": 10}'
-run_matins do drink --kind=tea --max-results 3 --no-hot --tags a --tags b \
+run_matins 'do' drink --kind=tea --max-results 3 --no-hot --tags a --tags b \
 	--size large --param-json '{"x":1}'
 out_is "every option has its type" \
 	'{"hot": false, "json": {"x": 1}, "kind": "tea", "maxResults": 3, "size": "large", "tags": ["a", "b"]}'
-run_matins do drink --kind tea --json
+run_matins 'do' drink --kind tea --json
 json_is "as JSON" success true code SUCCESS message '' structured.kind tea \
 	output '~"kind": "tea"'
-run_matins do drink --kind gin --json
+run_matins 'do' drink --kind gin --json
 exit_is "the tool fails: status 2" 2
 json_is "the tool fails: its code" success false code TOOL_ERROR
-run_matins do drink --kind gin
+run_matins 'do' drink --kind gin
 exit_is "the tool fails, as text: status 2" 2
 for wrong in '--max-results 3' '--kind tea --max-results 100' \
 	'--kind tea --max-results many' '--kind tea --size huge'; do
 	# shellcheck disable=SC2086
-	run_matins do drink $wrong --json
+	run_matins 'do' drink $wrong --json
 	exit_is "wrong parameters ($wrong): status 64" 64
 	json_is "wrong parameters ($wrong): the code" code INVALID_PARAMS
 done
-run_matins do drink --knd tea
+run_matins 'do' drink --knd tea
 exit_is "an unknown option: status 64" 64
 err_like "an unknown option: the nearest" '--kind'
-run_matins do drnk --kind tea
+run_matins 'do' drnk --kind tea
 exit_is "an unknown action: status 1" 1
 err_like "an unknown action: the nearest" 'did you mean drink'
-run_matins __complete do ''
+run_matins __complete 'do' ''
 out_like "completion knows the actions" '^drink'
-run_matins __complete do drink --size ''
+run_matins __complete 'do' drink --size ''
 out_is "and the choices of their options" 'small
 large'
 
 # ---- what can be refused ----
 
 printf '\n[actions.away]\nserver = "broken"\ntool = "t"\n' >>matins.toml
-run_matins do away --json
+run_matins 'do' away --json
 exit_is "a server that fails: status 1" 1
 json_is "a server that fails: its code" code CONNECTION_ERROR
 sed 's/^sandbox = .*/&\ndeny_tools = ["order"]/' matins.toml >denied.toml
-run_matins do drink --kind tea --json -c denied.toml
+run_matins 'do' drink --kind tea --json -c denied.toml
 exit_is "a tool that bounds forbid: status 1" 1
 json_is "a tool that bounds forbid: its code" code DENIED message '~deny_tools'
 
@@ -159,7 +159,7 @@ err_like "an action of no server" 'there is no server "shp"; did you mean "shop"
 # ---- a tool that is no longer what it was ----
 
 touch changed
-run_matins do drink --kind tea --json
+run_matins 'do' drink --kind tea --json
 exit_is "another tool than was promoted: status 1" 1
 json_is "another tool: its code, and how to accept it" code DENIED \
 	message '~write pin = '
@@ -174,7 +174,7 @@ err_like "check says that the tool of an action is gone" \
 	'matins.toml:10:.*no tool order since'
 run_matins doctor r
 out_like "doctor says it of steps" 'no tool order since'
-run_matins do drink --kind tea --json
+run_matins 'do' drink --kind tea --json
 json_is "a call says it" code SERVER_NOT_FOUND message '~no tool order any more; it seems to be buy'
 
 done_testing

@@ -546,7 +546,7 @@ plain() {
 # golden_run ARGS...: the view of golden files of the routine r of w/k.toml, as
 # the user that $as is
 golden_run() {
-	$as run_matins run -c w/k.toml r --json --view golden "$@"
+	${as-} run_matins run -c w/k.toml r --json --view golden "$@"
 }
 # tape_alone, tape_back: all that could answer goes from w, which is another
 # folder then, with w/k.toml and w/tape in it; and comes back

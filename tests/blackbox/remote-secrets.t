@@ -113,7 +113,7 @@ nothing_told "a call that needs a login"
 
 # ---- a server that says all that it was told ----
 
-echo mark-more-9f3b1c >more
+echo mark-more-9f3b1c >"more"
 chmod 600 more
 {
 	n=0
