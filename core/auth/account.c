@@ -3,6 +3,7 @@
 #include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/base/sha256.h"
 
 void account_set(char **field, const char *value)
 {
@@ -29,6 +30,25 @@ void account_forget_tokens(struct account *a)
 	account_set(&a->granted, NULL);
 	account_set(&a->dpop_key, NULL);
 	a->expires_s = 0;
+}
+
+void account_note_seed(struct account *a, const char *seed)
+{
+	char hex[SHA256_HEX_BYTES];
+
+	if (seed)
+		sha256_hex(str_of(seed), hex);
+	account_set(&a->seed, seed ? hex : NULL);
+}
+
+bool account_has_new_seed(const struct account *a, const char *seed)
+{
+	char hex[SHA256_HEX_BYTES];
+
+	if (!seed)
+		return false;
+	sha256_hex(str_of(seed), hex);
+	return !a->seed || strcmp(a->seed, hex) != 0;
 }
 
 static int read_object(struct store *s, const struct store_name *name,

@@ -44,7 +44,8 @@
 	X(scope)    /* requested so far */                    \
 	X(granted)  /* scopes that the server says it gave */ \
 	X(dpop_key) /* PEM; NULL: the token is not bound */   \
-	X(nonce)    /* of the token endpoint, for proofs */
+	X(nonce)    /* of the token endpoint, for proofs */   \
+	X(seed)	    /* digest of the configured refresh token that was used */
 
 struct account {
 #define ACCOUNT_TEXT(name) char *name;
@@ -62,6 +63,14 @@ void account_set(char **field, const char *value);
 void account_release(struct account *a);
 /* Forget the tokens, keep the client. */
 void account_forget_tokens(struct account *a);
+
+/*
+ * A configured refresh token, by its digest: note that it was used, or that
+ * other tokens came after it. seed  NULL: none is configured
+ */
+void account_note_seed(struct account *a, const char *seed);
+/* Is one configured that was not used yet? */
+bool account_has_new_seed(const struct account *a, const char *seed) MUST_USE;
 
 /*
  * issuer   NULL: the present one

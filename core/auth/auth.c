@@ -70,10 +70,11 @@ static enum flow_verdict take_lock(struct flow *f, struct err *err)
 	/* another process may have changed the account while we waited */
 	if (r != 0 || flow_load_account(f, NULL, err) < 0)
 		return FLOW_FAILED;
-	return f->start.kind != FLOW_KIND_LOGIN && f->start.refused &&
-			       is_usable(f, f->account)
-		       ? FLOW_NOT
-		       : FLOW_OK;
+	if (f->start.kind == FLOW_KIND_LOGIN ||
+	    (!f->start.refused && !f->account->seed) ||
+	    account_has_new_seed(f->account, f->setting.options->refresh_token))
+		return FLOW_OK;
+	return is_usable(f, f->account) ? FLOW_NOT : FLOW_OK;
 }
 
 static enum flow_verdict choose_way(struct flow *f, UNUSED struct err *err)
@@ -224,6 +225,7 @@ const char *auth_grant_word(enum auth_grant grant)
 static int judge_grant(const struct auth_options *o, struct err *err)
 {
 	bool is_jag = o->grant == AUTH_ID_JAG;
+	bool has_endpoint = o->token_endpoint, has_seed = o->refresh_token;
 	const struct {
 		bool is_missing;
 		const char *name;
@@ -240,6 +242,22 @@ static int judge_grant(const struct auth_options *o, struct err *err)
 		 "idp_token_endpoint or idp_issuer"},
 	};
 
+	if (has_endpoint && !o->client_id)
+		return err_set(err, ERR_SYNTAX,
+			       "token_endpoint needs a client id: without "
+			       "discovery none is registered");
+	if (has_endpoint && o->grant == AUTH_CODE && !has_seed &&
+	    !o->authorization_endpoint)
+		return err_set(err, ERR_SYNTAX,
+			       "token_endpoint needs authorization_endpoint or "
+			       "refresh_token beside it");
+	if (o->authorization_endpoint && !has_endpoint)
+		return err_set(err, ERR_SYNTAX,
+			       "authorization_endpoint needs token_endpoint");
+	if (has_seed && (!o->client_id || o->grant != AUTH_CODE))
+		return err_set(err, ERR_SYNTAX,
+			       "refresh_token needs the client id that it was "
+			       "given to, and the grant authorization_code");
 	if (o->client_secret && o->private_key)
 		return err_set(err, ERR_SYNTAX,
 			       "a client has a secret or a private key, not "
@@ -255,8 +273,15 @@ static int judge_grant(const struct auth_options *o, struct err *err)
 static int judge_urls(const struct auth_options *o, struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const char *const endpoints[] = {o->token_endpoint,
+					 o->authorization_endpoint};
 	struct url u;
 
+	for (size_t i = 0; i < ARRAY_LEN(endpoints); i++)
+		if (endpoints[i] &&
+		    url_parse(str_of(endpoints[i]), &arena, &u, err) < 0)
+			return err_wrap(err, i ? "authorization_endpoint"
+					       : "token_endpoint");
 	if (o->client_metadata_url) {
 		if (url_parse(str_of(o->client_metadata_url), &arena, &u, err) <
 		    0)
@@ -383,8 +408,10 @@ static int load_account(struct auth *a, struct err *err)
 	tell_secret(a, now->access_token);
 	tell_secret(a, now->refresh_token);
 	tell_secret(a, now->client_secret);
-	/* tokens of another client, or of an issuer that is not wanted */
-	if ((o->client_id && now->client_id &&
+	/* tokens of another client or refresh token, or of an issuer that is
+	   not wanted */
+	if ((now->seed && account_has_new_seed(now, o->refresh_token)) ||
+	    (o->client_id && now->client_id &&
 	     strcmp(o->client_id, now->client_id) != 0) ||
 	    (o->issuer && now->issuer &&
 	     !guard_is_issuer(now->issuer, o->issuer, o->accept_issuer_slash)))
@@ -612,6 +639,7 @@ static enum authorizer_verdict begin_flow(struct refusal *r,
 	if (has_failed(a, r->err))
 		return AUTHORIZER_NO;
 	if (kind == FLOW_KIND_AUTHORIZE &&
+	    !account_has_new_seed(&a->account, a->options.refresh_token) &&
 	    guard_person(&a->context, &a->options, &a->owner, r->err) < 0)
 		return AUTHORIZER_NO;
 	start_flow(a,
@@ -740,6 +768,17 @@ struct authorizer *auth_authorizer(struct auth *a)
 	return &a->authorizer;
 }
 
+static const char *origin_of(const char *text, struct arena *arena)
+{
+	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+	struct url u;
+
+	if (url_parse(str_of(text), arena, &u, ERR_IGNORED) < 0)
+		return NULL;
+	url_origin(&u, &b);
+	return arena_strdup(arena, buf_cstr(&b));
+}
+
 int auth_new(const struct auth_context *context,
 	     const struct auth_options *options, struct auth **ret,
 	     struct err *err)
@@ -772,7 +811,12 @@ int auth_new(const struct auth_context *context,
 		auth_free(a);
 		return -1;
 	}
+	/* the user says where the client is known */
+	if (options->token_endpoint && !options->issuer)
+		a->options.issuer =
+			origin_of(options->token_endpoint, &a->arena);
 	tell_secret(a, options->client_secret);
+	tell_secret(a, options->refresh_token);
 	tell_secret(a, options->idp_client_secret);
 	*ret = a;
 	return 0;

@@ -37,16 +37,27 @@ void flow_note_secret(struct flow *f, struct str value)
 
 enum guard_origin flow_origin_of(struct flow *f, const char *url)
 {
-	const char *issuer = f->setting.options->issuer;
+	const struct auth_options *o = f->setting.options;
+	const char *const named[] = {o->issuer, o->token_endpoint};
 	struct url u, i;
+	bool is_users;
 
-	if (url_parse(str_of(url), &f->arena, &u, ERR_IGNORED) == 0 &&
-	    (url_same_origin(f->setting.endpoint, &u) ||
-	     (issuer &&
-	      url_parse(str_of(issuer), &f->arena, &i, ERR_IGNORED) == 0 &&
-	      url_same_origin(&i, &u))))
-		return GUARD_USER;
-	return GUARD_SERVER;
+	if (url_parse(str_of(url), &f->arena, &u, ERR_IGNORED) < 0)
+		return GUARD_SERVER;
+	is_users = url_same_origin(f->setting.endpoint, &u);
+	for (size_t n = 0; n < ARRAY_LEN(named); n++)
+		is_users |= named[n] &&
+			    url_parse(str_of(named[n]), &f->arena, &i,
+				      ERR_IGNORED) == 0 &&
+			    url_same_origin(&i, &u);
+	return is_users ? GUARD_USER : GUARD_SERVER;
+}
+
+bool flow_has_seed(const struct flow *f)
+{
+	return account_has_new_seed(f->account,
+				    f->setting.options->refresh_token) &&
+	       (f->start.kind != FLOW_KIND_LOGIN || !f->server.authorization);
 }
 
 /* ---- the account ---- */

@@ -396,7 +396,13 @@ enum flow_verdict flow_find_resource(struct flow *f, struct err *err)
 {
 	static const struct search resource = {"protected resource metadata",
 					       read_resource, fall_back};
+	const struct auth_options *o = f->setting.options;
 
+	if (o->token_endpoint) {
+		f->resource = f->setting.endpoint->text.p;
+		f->issuer = o->issuer;
+		return FLOW_OK;
+	}
 	metadata_resource_urls(f->setting.endpoint, f->start.resource_metadata,
 			       &f->arena, &f->candidates);
 	return begin_search(f, &resource, err);
@@ -478,7 +484,16 @@ enum flow_verdict flow_find_server(struct flow *f, struct err *err)
 {
 	static const struct search server = {"authorization server metadata",
 					     read_server, end_server};
+	const struct auth_options *o = f->setting.options;
 
+	if (o->token_endpoint) {
+		f->server = (struct metadata_server){
+			.issuer = f->issuer,
+			.authorization = o->authorization_endpoint,
+			.token = o->token_endpoint,
+		};
+		return FLOW_OK;
+	}
 	return metadata_server_urls(f->issuer, &f->arena, &f->candidates, err) <
 			       0
 		       ? FLOW_FAILED

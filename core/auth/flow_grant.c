@@ -612,7 +612,8 @@ enum flow_verdict flow_identify(struct flow *f, struct err *err)
 	const struct auth_options *o = f->setting.options;
 	const char *scope = f->start.scope, *id = o->client_id;
 
-	if (guard_person(f->setting.context, o, f->setting.owner, err) < 0)
+	if (!flow_has_seed(f) &&
+	    guard_person(f->setting.context, o, f->setting.owner, err) < 0)
 		return FLOW_FAILED;
 	/* the account of this issuer may be an earlier one than the present */
 	if (!f->account->issuer ||
@@ -660,7 +661,9 @@ static int be_stored_client(struct flow *f, struct err *err)
 		    method);
 	f->server = (struct metadata_server){
 		.issuer = arena_strdup(&f->arena, a->issuer),
-		.token = arena_strdup(&f->arena, a->token_endpoint),
+		.token = arena_strdup(&f->arena, o->token_endpoint
+							 ? o->token_endpoint
+							 : a->token_endpoint),
 		.revocation = arena_strdup(&f->arena, a->revocation_endpoint),
 	};
 	if (!f->resource)
@@ -761,7 +764,7 @@ enum flow_verdict flow_ask_person(struct flow *f, struct err *err)
 	uint64_t wait_ms = p->timeout_ms ? p->timeout_ms : PERSON_MS;
 	struct url u;
 
-	if (f->setting.options->grant != AUTH_CODE)
+	if (f->setting.options->grant != AUTH_CODE || flow_has_seed(f))
 		return FLOW_OK;
 	if (!f->redirect_uri && open_listener(f, NULL, err) < 0)
 		return FLOW_FAILED;
@@ -955,7 +958,9 @@ static enum flow_verdict keep_token(struct flow *f,
 				    const struct answer_token *t,
 				    bool is_refresh, struct err *err)
 {
+	const char *seed = f->setting.options->refresh_token;
 	struct account *a = f->account;
+	bool is_seeded = !is_refresh && flow_has_seed(f);
 
 	flow_note_secret(f, str_of(t->access_token));
 	if (t->refresh_token)
@@ -965,9 +970,13 @@ static enum flow_verdict keep_token(struct flow *f,
 		return FLOW_FAILED;
 	account_set(&a->access_token, t->access_token);
 	if (t->refresh_token || !is_refresh)
-		account_set(&a->refresh_token, t->refresh_token);
-	if (!is_refresh)
+		account_set(&a->refresh_token, t->refresh_token || !is_seeded
+						       ? t->refresh_token
+						       : seed);
+	if (!is_refresh) {
 		account_set(&a->scope, f->scope);
+		account_note_seed(a, seed);
+	}
 	if (t->scope || !is_refresh)
 		account_set(&a->granted, t->scope ? t->scope : f->scope);
 	f->is_granted = !is_refresh;
@@ -986,6 +995,11 @@ enum flow_verdict flow_token(struct flow *f, struct err *err)
 
 	switch (o->grant) {
 	case AUTH_CODE:
+		if (flow_has_seed(f)) {
+			r.type = GRANT_REFRESH;
+			r.refresh_token = o->refresh_token;
+			break;
+		}
 		r.type = GRANT_CODE;
 		r.code = buf_cstr(&f->code);
 		r.redirect_uri = f->redirect_uri;
@@ -1038,6 +1052,23 @@ static enum flow_verdict refuse_refresh(struct flow *f,
 	return f->start.kind == FLOW_KIND_RENEW ? FLOW_NOT : FLOW_FAILED;
 }
 
+/* The refresh token of the configuration is no good: not sent once more. */
+static enum flow_verdict refuse_seed(struct flow *f,
+				     const struct answer_token *t,
+				     struct err *err)
+{
+	if (!strcmp(t->error, "invalid_grant")) {
+		note_client(f);
+		account_forget_tokens(f->account);
+		account_note_seed(f->account,
+				  f->setting.options->refresh_token);
+		(void)!account_save(f->setting.context->store, f->setting.owner,
+				    f->account, ERR_IGNORED);
+	}
+	err_wrap(err, "refresh_token of the configuration");
+	return FLOW_FAILED;
+}
+
 /* Of a grant, or of a refresh. */
 static enum flow_verdict got_token(struct flow *f, const struct http_fetched *a,
 				   struct err *err)
@@ -1061,6 +1092,8 @@ static enum flow_verdict got_token(struct flow *f, const struct http_fetched *a,
 	}
 	if (is_refresh)
 		return refuse_refresh(f, &t);
+	if (flow_has_seed(f) && f->setting.options->grant == AUTH_CODE)
+		return refuse_seed(f, &t, err);
 	/* the server has forgotten the client that we registered */
 	if (strcmp(t.error, "invalid_client") != 0 ||
 	    !f->account->is_registered || f->has_registered)

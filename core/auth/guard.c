@@ -55,6 +55,7 @@ int guard_credential(const struct guard *g, const char *issuer, struct err *err)
 	const char *what = o->client_secret    ? "client_secret"
 			   : o->private_key    ? "private_key"
 			   : o->assertion_file ? "assertion_file"
+			   : o->refresh_token  ? "refresh_token"
 					       : NULL;
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
@@ -85,7 +86,15 @@ int guard_person(const struct auth_context *c, const struct auth_options *o,
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 
-	if (o->grant != AUTH_CODE || c->person.open)
+	if (o->grant != AUTH_CODE)
+		return 0;
+	if (o->token_endpoint && !o->authorization_endpoint)
+		return err_set(err, ERR_CREDENTIAL,
+			       "authorization is needed, and the refresh token "
+			       "of the configuration was used up or refused: "
+			       "put a new one in its place, or name the "
+			       "authorization_endpoint for a login");
+	if (c->person.open)
 		return 0;
 	return err_set(err, ERR_CREDENTIAL,
 		       "authorization is needed%s: run `%s`, or give a token "

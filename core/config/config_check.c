@@ -103,10 +103,11 @@ static void check_revision(struct config_file *file, const char *date,
 static void check_server(struct config_file *file, const struct server *s)
 {
 	const struct server_auth *a = &s->auth;
-	const char *key = a->client_secret.from ? "client_secret"
-			  : a->private_key.from ? "private_key"
-			  : a->assertion_file	? "assertion_file"
-						: NULL;
+	const char *key = a->client_secret.from	  ? "client_secret"
+			  : a->private_key.from	  ? "private_key"
+			  : a->assertion_file	  ? "assertion_file"
+			  : a->refresh_token.from ? "refresh_token"
+						  : NULL;
 	struct err err = ERR_INIT, why;
 	int r = s->url && !s->unset ? server_url_check(s, &err) : 0;
 
@@ -118,7 +119,7 @@ static void check_server(struct config_file *file, const struct server *s)
 	else if (r) /* allowed but risky: each run says it as well */
 		findings_add_note(&file->findings, &why);
 	/* without an issuer the server could name anyone to give it to */
-	if (s->url && key && !a->issuer)
+	if (s->url && key && !a->issuer && !a->token_endpoint)
 		findings_addf(
 			&file->findings, true, s->line, s->col,
 			"server \"%s\": without `issuer` its %s is "

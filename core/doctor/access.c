@@ -221,6 +221,7 @@ static void look_at_key(struct doctor *d, const char *name,
 static void look_at_login(struct doctor *d, const char *name,
 			  const struct server *server, const struct url *url)
 {
+	const struct server_auth *auth = &server->auth;
 	const char *login =
 		advice_about(d->config, "auth login", server->name, d->arena);
 	struct auth_status s = {0};
@@ -242,6 +243,11 @@ static void look_at_login(struct doctor *d, const char *name,
 			   : is_usable	 ? "logged in, to be renewed at "
 					 : "the token has expired, of ",
 			   s.issuer);
+	else if (auth->refresh_token.from && !s.has_client)
+		doctor_add(d, "authorization", name, CHECK_OK, "",
+			   "%s: no token is kept yet; the first comes by "
+			   "refresh_token",
+			   server->name);
 	else if (!server->api_key.from && !server->headers.n &&
 		 !server->headers.n_refs && !d->options->deep)
 		doctor_add(d, "authorization", name,
@@ -285,6 +291,9 @@ int access_needs_login(const struct config *config, const char *state,
 	r = read_status(config, state, server, &url, arena, &s, err);
 	if (r == 0)
 		return s.is_expired && !s.has_refresh_token;
+	/* without a login before, that one is as good */
+	if (r > 0 && auth->refresh_token.from && !s.has_client)
+		return 0;
 	return r < 0 ? -1 : auth->grant || auth->client_id || auth->issuer;
 }
 
@@ -313,8 +322,9 @@ static void look_at_authorization(struct doctor *d, const char *name,
 			   has_client ? "" : ", which needs a client");
 	/* a client with a credential needs a fixed issuer; a public one does
 	   not */
-	if (!auth->issuer && (auth->client_secret.from ||
-			      auth->private_key.from || auth->assertion_file))
+	if (!auth->issuer && !auth->token_endpoint &&
+	    (auth->client_secret.from || auth->private_key.from ||
+	     auth->assertion_file || auth->refresh_token.from))
 		doctor_add(d, "authorization", name, CHECK_WARNING,
 			   "set issuer in the `auth` table of the server",
 			   "%s: without issuer the client's credential is used "

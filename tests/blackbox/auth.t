@@ -292,6 +292,60 @@ run_matins call echo --url "$url" --store-key file --json \
 exit_is "without a configuration: refused as well" 1
 out_like "the message names the option for the issuer" 'oauth-issuer'
 
+# ---- a server without discovery, and a refresh token to begin with ----
+
+printf 'seed-of-the-first-tokens\n' >seed.token
+chmod 600 seed.token
+scenario "{\"server\":true,\"seed\":\"seed-of-the-first-tokens\",$nowhere}"
+cat >bare.toml <<END
+[servers.bare]
+url = "$url"
+[servers.bare.auth]
+client_id = "me"
+token_endpoint = "${url%/mcp}/token"
+refresh_token = { file = "seed.token" }
+store_key = "file"
+[[routines.r.steps]]
+name = "one"
+type = "mcp-client"
+server = "bare"
+tool = "echo"
+END
+run_matins check bare.toml
+exit_is "check of a seeded server: fine" 0
+err_unlike "check wants no issuer beside a token_endpoint" 'issuer'
+run_matins servers -c bare.toml --json
+json_is "servers: a seeded server needs no login" "servers[0].state" \
+	'!needs login'
+run_matins run -c bare.toml r --json </dev/null
+exit_is "a routine begins with the refresh token" 0
+file_lacks "the refresh token is not in the report" "$out" seed-of-the-first
+asked
+file_like "the refresh token went to the token endpoint" asked \
+	'^POST /token client_id=me grant_type=refresh_token refresh_token=seed-of'
+file_unlike "no document of the server was asked for" asked '^GET /\.well-known'
+run_matins run -c bare.toml r --json </dev/null
+exit_is "the tokens that followed are kept" 0
+asked
+file_unlike "and no other is asked for" asked '^POST /token'
+run_matins auth status bare -c bare.toml
+out_like "auth status shows the login" 'bare'
+rm seed.token
+run_matins run -c bare.toml r --json </dev/null
+json_is "without its file the step is skipped" "step_results[0].reason" \
+	no_credential
+
+scenario "{\"server\":true,$nowhere}"
+named=(--url "$url" --store-key file --oauth-client-id me)
+run_matins call echo "${named[@]}" --oauth-token-endpoint "${url%/mcp}/token"
+exit_is "a token endpoint without a way to a token: 1" 1
+err_like "the message names the keys" 'authorization_endpoint or refresh_token'
+run_matins auth login "${named[@]}" --browser ./browser \
+	--oauth-token-endpoint "${url%/mcp}/token" \
+	--oauth-authorization-endpoint "${url%/mcp}/authorize"
+exit_is "a login at endpoints that are named" 0
+run_matins auth logout "${named[@]}"
+
 # ---- a key in the URL ----
 
 scenario '{"server":true}'

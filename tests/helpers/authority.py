@@ -18,6 +18,7 @@ the address, {other} another origin that leads to it. What a scenario may say, e
   nonce      DPoP nonce that is asked for, of both endpoints
   needs      scopes that a token must have, one list for each request; the last
              stays
+  seed       a refresh token that is known from the start
   delay      seconds that a token takes
   server     true: the endpoint is a whole server, with a tool "echo"
 
@@ -62,6 +63,8 @@ class Scenario:
         self.codes = {}
         self.tokens = {}
         self.refresh = {}
+        if told.get("seed"):
+            self.refresh[told["seed"]] = (None, None)
         self.count = 0
         threading.Thread(target=self.server.serve_forever,
                          daemon=True).start()

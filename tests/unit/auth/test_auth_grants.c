@@ -324,6 +324,29 @@ TEST(options, that_contradict, are_told_first)
 	refuses(&o, "");
 }
 
+TEST(options, of_a_server_without_discovery, are_whole)
+{
+	struct auth_options o = {.url = "https://example.com/mcp"};
+
+	o.token_endpoint = "https://example.com/token";
+	refuses(&o, "token_endpoint needs a client id");
+	o.client_id = "c";
+	refuses(&o, "authorization_endpoint or refresh_token");
+	o.refresh_token = "r";
+	o.grant = AUTH_CLIENT_CREDENTIALS;
+	o.client_secret = "s";
+	refuses(&o, "and the grant authorization_code");
+	o.grant = AUTH_CODE;
+	o.token_endpoint = "no url";
+	refuses(&o, "token_endpoint");
+	o.token_endpoint = NULL;
+	o.authorization_endpoint = "https://example.com/authorize";
+	refuses(&o, "authorization_endpoint needs token_endpoint");
+	o.authorization_endpoint = NULL;
+	o.client_id = NULL;
+	refuses(&o, "refresh_token needs the client id");
+}
+
 TEST(grants, words, are_found)
 {
 	enum auth_grant g;

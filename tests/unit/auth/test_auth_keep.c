@@ -201,4 +201,203 @@ TEST(RW_133, ends_during_a_stream, next_one_refreshes)
 	world_end(w);
 }
 
+/* ---- servers without discovery ---- */
+
+#define NOWHERE                                                    \
+	"\"docs\":{\"/.well-known/oauth-protected-resource/mcp\":" \
+	"null,\"/.well-known/oauth-authorization-server\":null}"
+
+/* Endpoints of the options; texts live as long as the arena. */
+static struct world *begin_named(const char *scenario, const char *authorize,
+				 struct arena *arena)
+{
+	struct world *w = world_begin(scenario);
+
+	w->options.client_id = "me";
+	w->options.token_endpoint = arena_printf(arena, "%s/token", w->base);
+	if (authorize)
+		w->options.authorization_endpoint =
+			arena_printf(arena, "%s%s", w->base, authorize);
+	return w;
+}
+
+TEST(endpoints, that_are_named, need_no_document)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct world *w = begin_named("{" NOWHERE "}", "/authorize", &arena);
+
+	assert_int_equal(world_call(w), 200);
+	assert_int_equal(world_count(w, "GET /.well-known"), 0);
+	assert_int_equal(world_count(w, "GET /authorize client_id=me"), 1);
+	assert_int_equal(world_count(w, "POST /token client_id=me"), 1);
+	assert_int_equal(world_count(w, "POST /register"), 0);
+	world_end(w);
+}
+
+TEST(endpoints, secret, is_sent_to_the_one_that_is_named)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct world *w = begin_named("{" NOWHERE "}", NULL, &arena);
+
+	w->options.grant = AUTH_CLIENT_CREDENTIALS;
+	w->options.client_secret = "s3cret";
+	assert_int_equal(world_call(w), 200);
+	assert_int_equal(world_count(w, "POST /token grant_type=client"), 1);
+	world_end(w);
+}
+
+/* ---- a refresh token of the configuration ---- */
+
+static struct world *begin_seeded(const char *scenario, const char *dir,
+				  struct arena *arena)
+{
+	struct world *w = begin_named(scenario, NULL, arena);
+
+	open_store(w, dir);
+	w->context.person.open = NULL;
+	w->options.refresh_token = "seed-token";
+	return w;
+}
+
+static void begin_again(struct world *w)
+{
+	auth_free(w->auth);
+	w->auth = NULL;
+}
+
+TEST_IN(temp_dir, seed, refresh_token, brings_tokens_without_a_person)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct world *w = begin_seeded("{\"seed\":\"seed-token\"," NOWHERE "}",
+				       *state, &arena);
+
+	assert_int_equal(world_call(w), 200);
+	begin_again(w);
+	assert_int_equal(world_call(w), 200);
+	assert_int_equal(world_count(w, "*refresh_token=seed-token"), 1);
+	assert_int_equal(world_count(w, "POST /token"), 1);
+	assert_int_equal(world_count(w, "GET"), 0);
+	assert_non_null(strstr(buf_cstr(&w->secrets), "seed-token"));
+	world_end(w);
+}
+
+/* The server gives a new one: the first is used up, the second kept. */
+TEST_IN(temp_dir, seed, rotated_token, is_the_one_that_is_used)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct world *w = begin_seeded(
+		"{\"seed\":\"seed-token\",\"expires_in\":1," NOWHERE "}",
+		*state, &arena);
+
+	assert_int_equal(world_call(w), 200);
+	begin_again(w);
+	assert_int_equal(world_call(w), 200);
+	assert_int_equal(world_count(w, "*refresh_token=seed-token"), 1);
+	assert_int_equal(world_count(w, "*refresh_token=refresh-1"), 1);
+	world_end(w);
+}
+
+TEST_IN(temp_dir, seed, server_that_does_not_rotate, keeps_it)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct world *w = begin_seeded("{\"seed\":\"seed-token\",\"rotate\":"
+				       "false,\"expires_in\":1," NOWHERE "}",
+				       *state, &arena);
+
+	assert_int_equal(world_call(w), 200);
+	begin_again(w);
+	assert_int_equal(world_call(w), 200);
+	assert_int_equal(world_count(w, "*refresh_token=seed-token"), 2);
+	world_end(w);
+}
+
+TEST_IN(temp_dir, seed, refused_one, is_not_sent_again_until_it_is_another)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct world *w = begin_seeded("{\"seed\":\"second\"," NOWHERE "}",
+				       *state, &arena);
+
+	assert_int_equal(world_call(w), -1);
+	world_expect(w, "refresh_token of the configuration");
+	begin_again(w);
+	assert_int_equal(world_call(w), -1);
+	world_expect(w, "put a new one in its place");
+	assert_int_equal(world_count(w, "POST /token"), 1);
+	begin_again(w);
+	w->options.refresh_token = "second";
+	assert_int_equal(world_call(w), 200);
+	world_end(w);
+}
+
+/* Tokens that came by another one are another person's, perhaps. */
+TEST_IN(temp_dir, seed, another_one, replaces_the_tokens_of_the_first)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct world *w = begin_seeded("{\"seed\":\"seed-token\",\"rotate\":"
+				       "false," NOWHERE "}",
+				       *state, &arena);
+
+	assert_int_equal(world_call(w), 200);
+	begin_again(w);
+	w->options.refresh_token = "second";
+	assert_int_equal(world_call(w), -1);
+	assert_int_equal(world_count(w, "*refresh_token=second"), 1);
+	begin_again(w);
+	assert_int_equal(world_call(w), -1);
+	world_expect(w, "put a new one in its place");
+	world_end(w);
+}
+
+/* Two processes begin at once: the later one takes the tokens of the first. */
+TEST_IN(temp_dir, seed, used_by_another_process, is_not_sent_twice)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct world *w = begin_seeded("{\"seed\":\"seed-token\"," NOWHERE "}",
+				       *state, &arena);
+	struct authorizer *a = world_authorizer(w);
+	struct http_headers headers = {0};
+	struct auth *first = w->auth;
+
+	assert_int_equal(a->type->sign(a, "POST", w->url, &headers, &w->err),
+			 AUTHORIZER_GO);
+	http_headers_release(&headers);
+	w->auth = NULL;
+	assert_int_equal(world_call(w), 200);
+	auth_free(w->auth);
+	w->auth = first;
+	assert_int_equal(world_call(w), 200);
+	assert_int_equal(world_count(w, "POST /token"), 1);
+	world_end(w);
+}
+
+TEST_IN(temp_dir, seed, server_with_discovery, is_found_by_it)
+{
+	struct world *w = world_begin("{\"seed\":\"seed-token\"}");
+
+	open_store(w, *state);
+	w->context.person.open = NULL;
+	w->options.client_id = "me";
+	w->options.refresh_token = "seed-token";
+	assert_int_equal(world_call(w), 200);
+	assert_int_equal(world_count(w, "*refresh_token=seed-token"), 1);
+	world_end(w);
+}
+
+/* A server may name any issuer: the token goes to none that is not named. */
+TEST(seed, issuer_elsewhere, does_not_get_it)
+{
+	struct world *w = world_begin(
+		"{\"prm\":{\"authorization_servers\":[\"{other}\"]},"
+		"\"as\":{\"issuer\":\"{other}\","
+		"\"token_endpoint\":\"{other}/token\"}}");
+
+	w->context.person.open = NULL;
+	w->options.client_id = "me";
+	w->options.refresh_token = "seed-token";
+	assert_int_equal(world_call(w), -1);
+	world_expect(w, "nothing says that refresh_token may be sent there");
+	assert_int_equal(world_count(w, "POST /token"), 0);
+	world_end(w);
+}
+
 TEST_FILE(authority_start, authority_stop);
