@@ -81,6 +81,7 @@ struct web {
 	struct exchange *exchanges;
 	char *url;
 	const char *host; /* of .url, with the port */
+	bool has_woken;	  /* since the library ran */
 	struct arena arena;
 };
 
@@ -90,7 +91,10 @@ static void plan(struct web *w)
 {
 	MHD_UNSIGNED_LONG_LONG ms;
 
-	if (mhd.MHD_get_timeout(w->daemon, &ms) == MHD_YES)
+	/* the library does not count those that were resumed within it */
+	if (w->has_woken)
+		ms = 0;
+	if (w->has_woken || mhd.MHD_get_timeout(w->daemon, &ms) == MHD_YES)
 		loop_timer_set(w->o.loop, &w->timer,
 			       loop_now(w->o.loop) + ms * NS_PER_MS);
 	else
@@ -101,6 +105,7 @@ static void run(void *arg)
 {
 	struct web *w = arg;
 
+	w->has_woken = false;
 	mhd.MHD_run(w->daemon);
 	plan(w);
 }
@@ -119,8 +124,8 @@ static void wake(struct exchange *x)
 	x->is_suspended = false;
 	loop_unwatch(x->web->o.loop, &x->gone);
 	mhd.MHD_resume_connection(x->connection);
-	loop_timer_set(x->web->o.loop, &x->web->timer,
-		       loop_now(x->web->o.loop));
+	x->web->has_woken = true;
+	plan(x->web);
 }
 
 static void on_gone(void *arg, UNUSED uint32_t events)
@@ -257,9 +262,9 @@ static void on_message(void *arg, const struct server_call *c,
 	if (!x || (kind == SERVER_PROGRESS && x->out.n > WAITING_BYTES))
 		return;
 	if (kind == SERVER_ANSWER && !x->is_stream) {
-		x->status = of ? 200 : status_of(message);
+		x->status = !message.n ? 202 : of ? 200 : status_of(message);
 		buf_add_str(&x->out, message);
-	} else {
+	} else if (message.n) {
 		x->is_stream = true;
 		add_event(x, message);
 	}

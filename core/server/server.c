@@ -93,8 +93,9 @@ static void leave_batch(struct server_session *s, struct server_batch *b)
 		buf_addc(&s->out, '[');
 		buf_add(&s->out, b->answers.p, b->answers.n - 1);
 		buf_adds(&s->out, "]\n");
-		emit(s, &all, SERVER_ANSWER);
 	}
+	/* empty where all were notifications, or cancelled */
+	emit(s, &all, SERVER_ANSWER);
 	buf_release(&b->answers);
 	free(b);
 }
@@ -844,8 +845,12 @@ static void on_notification(struct server_session *s,
 	if (!s->is_shared && scan_is(m->method, "notifications/cancelled") &&
 	    scan_get_some(m->params, "requestId", &id))
 		c = find_call(s, id);
-	if (c)
-		drop_call(c);
+	if (!c)
+		return;
+	/* no answer follows, and whoever waits for it learns that */
+	if (!c->batch)
+		emit(s, c, SERVER_ANSWER);
+	drop_call(c);
 }
 
 static void on_object(struct server_session *s, struct str object,
@@ -895,7 +900,7 @@ static void on_batch(struct server_session *s, struct str array, void *to)
 	b = mem_zalloc(sizeof(*b));
 	*b = (struct server_batch){BUF_INIT(BUF_UNBOUNDED), to, 1};
 	for (struct scan_iter it = scan_over(array); scan_next(&it);)
-		on_object(s, it.value, b, NULL);
+		on_object(s, it.value, b, to);
 	leave_batch(s, b);
 }
 
@@ -1001,6 +1006,8 @@ void server_drop(struct server_session *s, const void *to)
 		if (c->to != to)
 			continue;
 		c->to = NULL;
+		if (c->batch)
+			c->batch->to = NULL;
 		if (server_is_alone(c))
 			drop_call(c);
 	}

@@ -80,7 +80,8 @@ struct server_info {
 };
 
 enum server_kind {
-	SERVER_ANSWER,	 /* no other message of the request follows */
+	SERVER_ANSWER,	 /* no other message of the request follows; empty
+			    where it was cancelled */
 	SERVER_PROGRESS, /* a later one says more: it may be left out */
 	SERVER_MESSAGE,
 };

@@ -110,6 +110,7 @@ is "a question is put on the stream and answered by a POST" \
 is "changes come on the streams of both eras" "$(scene stream)" ""
 is "a stream that is closed cancels its call" "$(scene gone)" ""
 nothing_left "a stream that is closed: nothing is left" "$T/begun; sleep 986"
+is "a request that gets no answer ends" "$(scene ends)" ""
 is "clients that are slow hold nobody up" "$(scene slow)" ""
 is "a hundred clients at once have their own answers" "$(scene many)" ""
 is "sessions are bounded" "$(scene sessions)" ""

@@ -24,6 +24,12 @@ def say(*words):
     print(*words, flush=True)
 
 
+def wait_for(name):
+    end = time.monotonic() + LIMIT_S
+    while not os.path.exists(name) and time.monotonic() < end:
+        time.sleep(0.02)
+
+
 class Reply:
     def __init__(self, r):
         self.status = r.status
@@ -78,9 +84,9 @@ class Client:
             given["Mcp_Name"] = name
         return self.call(method, params, **{**given, **headers})
 
-    def hello(self, can=None):
+    def hello(self, can=None, version="2025-11-25"):
         r = self.call("initialize", {
-            "protocolVersion": "2025-11-25", "capabilities": can or {},
+            "protocolVersion": version, "capabilities": can or {},
             "clientInfo": {"name": "web", "version": "1"}})
         r.text()
         self.session = r.headers["Mcp-Session-Id"]
@@ -213,10 +219,42 @@ def gone(c):
     c.c.request("POST", "/mcp", body=body, headers={
         "Authorization": "Bearer " + TOKEN, "Mcp-Method": "tools/call",
         "Mcp-Name": "routine__slow", "MCP-Protocol-Version": "2026-07-28"})
-    end = time.monotonic() + LIMIT_S
-    while not os.path.exists("begun") and time.monotonic() < end:
-        time.sleep(0.02)
+    wait_for("begun")
     c.c.close()
+    os.remove("begun")
+
+
+def ends(c):
+    """A request whose answer never comes is not held open."""
+    c.hello(version="2025-03-26")
+    note = {"jsonrpc": "2.0", "method": "notifications/x"}
+    call = {"jsonrpc": "2.0", "id": 7, "method": "tools/call",
+            "params": {"name": "routine__slow"}}
+    r = c.ask(body=json.dumps([note, note]))
+    if r.status != 202 or r.text():
+        say("a batch of notifications", r.status)
+    r = c.ask(body=json.dumps([note, {**call, "method": "ping"}]))
+    if r.answer() != [{"jsonrpc": "2.0", "id": 7, "result": {}}]:
+        say("a batch with a request")
+    for body in call, [call]:
+        waits = Client()
+        waits.session = c.session
+        waits.c.request("POST", "/mcp", body=json.dumps(body), headers={
+            "Authorization": "Bearer " + TOKEN, "Mcp-Session-Id": c.session})
+        wait_for("begun")
+        os.remove("begun")
+        c.ask(body=json.dumps({
+            "jsonrpc": "2.0", "method": "notifications/cancelled",
+            "params": {"requestId": 7}})).text()
+        if waits.c.getresponse().status != 202:
+            say("a call that was cancelled", body)
+    waits.c.request("POST", "/mcp", body=json.dumps([call]), headers={
+        "Authorization": "Bearer " + TOKEN, "Mcp-Session-Id": c.session})
+    wait_for("begun")
+    waits.c.close()
+    os.remove("begun")
+    if c.call("ping").status != 200:
+        say("a batch whose client left")
 
 
 def slow(_):

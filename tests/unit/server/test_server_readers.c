@@ -1,0 +1,128 @@
+/* Whom messages of a server go to, where each request has a reader of its own
+   (HTTP), and readers leave. */
+#include "tests/unit/test.h"
+
+#include "core/server/server.h"
+
+struct readers {
+	struct server_session s;
+	struct server_call *open; /* waits for its answer */
+	struct buf log;		  /* "READER: message" each; "-": no reader */
+};
+
+static void on_wait(struct server_call *c)
+{
+	struct readers *r = c->s->arg;
+
+	r->open = c;
+}
+
+static const struct server_method wait_methods[] = {
+	{"wait", SERVER_ALWAYS, on_wait},
+	{0},
+};
+
+static const struct server_info waiting = {.name = "test",
+					   .version = "1",
+					   .instructions = "",
+					   .capabilities = "{}",
+					   .methods = wait_methods};
+
+static void note(void *arg, const struct server_call *c, struct str message,
+		 UNUSED enum server_kind kind)
+{
+	struct readers *r = arg;
+
+	buf_addf(&r->log, "%s: %.*s\n", c && c->to ? (const char *)c->to : "-",
+		 STR_ARG(str_trim(message)));
+}
+
+static void open_readers(struct readers *r)
+{
+	*r = (struct readers){.log = BUF_INIT(BUF_UNBOUNDED)};
+	server_init(&r->s, &waiting, r, note, r);
+	server_message(&r->s,
+		       STR("{\"jsonrpc\":\"2.0\",\"id\":0,"
+			   "\"method\":\"initialize\",\"params\":{"
+			   "\"protocolVersion\":\"2025-03-26\","
+			   "\"capabilities\":{},\"clientInfo\":{"
+			   "\"name\":\"c\",\"version\":\"1\"}}}"),
+		       NULL);
+	buf_clear(&r->log);
+}
+
+static void tell(struct readers *r, const char *reader, struct str message)
+{
+	server_message(&r->s, message, (void *)reader);
+}
+
+static void answer(struct readers *r)
+{
+	(void)!server_begin(r->open);
+	server_finish(r->open, false);
+}
+
+static void ends(struct readers *r, const char *want)
+{
+	assert_string_equal(buf_cstr(&r->log), want);
+	server_release(&r->s);
+	buf_release(&r->log);
+}
+
+#define WAIT "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"wait\"}"
+#define NOTE "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}"
+#define CANCEL                                                         \
+	"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\"," \
+	"\"params\":{\"requestId\":7}}"
+
+TEST(readers, a_batch_without_requests, ends_without_an_answer)
+{
+	struct readers r;
+
+	open_readers(&r);
+	tell(&r, "one", STR("[" NOTE "," NOTE "]"));
+	ends(&r, "one: \n");
+}
+
+TEST(readers, a_batch, is_answered_where_it_was_asked)
+{
+	struct readers r;
+
+	open_readers(&r);
+	tell(&r, "one", STR("[" WAIT "," NOTE "]"));
+	tell(&r, "two", STR("[" NOTE "]"));
+	answer(&r);
+	ends(&r,
+	     "two: \none: [{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}]\n");
+}
+
+TEST(readers, a_batch_whose_reader_left, is_answered_nowhere)
+{
+	struct readers r;
+
+	open_readers(&r);
+	tell(&r, "one", STR("[" WAIT "]"));
+	server_drop(&r.s, "one");
+	answer(&r);
+	ends(&r, "-: [{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}]\n");
+}
+
+TEST(readers, a_call_that_another_request_cancels, ends_for_its_reader)
+{
+	struct readers r;
+
+	open_readers(&r);
+	tell(&r, "one", STR(WAIT));
+	tell(&r, "two", STR(CANCEL));
+	ends(&r, "one: \n");
+}
+
+TEST(readers, a_batch_that_is_cancelled, ends_for_its_reader)
+{
+	struct readers r;
+
+	open_readers(&r);
+	tell(&r, "one", STR("[" WAIT "]"));
+	tell(&r, "two", STR(CANCEL));
+	ends(&r, "one: \n");
+}
