@@ -270,6 +270,9 @@ static int wrap_one(struct wrapping *w, struct wrap_server *s)
 				    "sets %s, which would reach matins itself, "
 				    "outside of the sandbox",
 				    outer);
+	if (!left && as.has_unread)
+		left = "sets variables in a form that is not read, so one of "
+		       "them may reach matins itself, outside of the sandbox";
 	if (!left && is_wrapped(&s->words)) {
 		log_note("wrap: %s starts by matins already: it stays as it is",
 			 as.name);

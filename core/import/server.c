@@ -212,7 +212,10 @@ static void take_pairs(struct taking *t, const struct key *k, const char *name,
 static void take_env(struct taking *t, const struct key *k, const char *name,
 		     const struct toml_value *v)
 {
+	const size_t lost = t->s->lost.n;
+
 	take_pairs(t, k, name, v, &t->env);
+	t->s->has_unread |= t->s->lost.n > lost;
 }
 
 static void take_headers(struct taking *t, const struct key *k,
@@ -244,8 +247,10 @@ static void take_env_file(struct taking *t, const struct key *k,
 	(void)k;
 	if (!w.why && *w.text)
 		text = t->src->read(t->src->arg, in_folder(t, w.text));
-	if (!text.p)
+	if (!text.p) {
 		LOSE(t, "%s cannot be read", name);
+		t->s->has_unread = true;
+	}
 	while (text.n) {
 		struct str line = str_trim(str_cut(&text, '\n')), value = line;
 		struct str n = str_trim(str_cut(&value, '='));

@@ -32,6 +32,7 @@ struct import_server {
 	 */
 	struct toml_value table;
 	struct strlist variables; /* names that the client sets, as written */
+	bool has_unread;	  /* variables of a form that is not read */
 	struct strlist notes;	  /* sentences: translated, or to be done */
 	struct strlist lost;	  /* sentences: not carried */
 };

@@ -128,6 +128,8 @@ starts() {
 	exit_is "$1: status" 0
 	like "$1: it starts confined" "$(cat one.json)" '"exec", .*"--", "true"'
 }
+echo LD_PRELOAD=/x >ld.env
+echo A=b >other.env
 for name in LD_PRELOAD LD_LIBRARY_PATH GLIBC_TUNABLES GCONV_PATH LOCPATH \
 	MATINS_STATE HOME XDG_STATE_HOME 'LD_PRELOAD=/x.so:' HOME=/; do
 	stays "a variable that reaches matins: $name" "sets ${name%%=*}, " \
@@ -137,6 +139,19 @@ stays "such a variable of a table" "sets LD_PRELOAD" \
 	'"command": {"path": "true", "env": {"LD_PRELOAD": "x"}}'
 stays "such a variable of a server that starts by matins" "sets LD_PRELOAD" \
 	"\"command\": \"$here\", \"args\": [\"exec\", \"true\"], \"env\": {\"LD_PRELOAD\": \"x\"}"
+unread='sets variables in a form that is not read'
+for env in '["LD_PRELOAD=/x"]' '"LD_PRELOAD=/x"' '{"A": "b", "LD_PRELOAD": ["/x"]}' \
+	'{"LD_PRELOAD": {"value": "/x"}}' 1; do
+	stays "variables of no such form: $env" "$unread" "\"command\": \"true\", \"env\": $env"
+done
+stays "such a form in a table" "$unread" '"command": {"path": "true", "env": ["LD_PRELOAD=/x"]}'
+stays "such a form of a server that starts by matins" "$unread" \
+	"\"command\": \"$here\", \"args\": [\"exec\", \"true\"], \"env\": [\"LD_PRELOAD=/x\"]"
+stays "a file of variables that is not there" "$unread" '"command": "true", "envFile": "gone.env"'
+stays "a file of variables with one that reaches matins" "sets LD_PRELOAD" '"command": "true", "envFile": "ld.env"'
+starts "a file of other variables" '"command": "true", "envFile": "other.env"'
+starts "no variables" '"command": "true", "env": {}'
+starts "variables that are numbers and switches" '"command": "true", "env": {"A": 1, "B": true, "C": null}'
 starts "other variables" '"command": "true", "env": {"OLD_HOME": "x", "LD": "x", "HOMES": "x"}'
 stays "two programs" "has two programs" '"command": "true", "path": "true"'
 stays "two programs, one empty" "has two programs" '"cmd": "true", "command": ""'
