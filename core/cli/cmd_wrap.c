@@ -85,6 +85,12 @@ static int keep(struct wrapping *w, struct str now, struct err *err)
 	return fd_replace_file(path, buf_str(&w->old), 0600, true, err);
 }
 
+static bool is_before(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec
+				      : a->tv_nsec < b->tv_nsec;
+}
+
 /* Find the newest text that is kept of this path; NULL: there is none. */
 static const char *newest_kept(struct wrapping *w, const char *path)
 {
@@ -101,7 +107,7 @@ static const char *newest_kept(struct wrapping *w, const char *path)
 		struct stat st;
 
 		if (strncmp(entry->d_name, name, 17) != 0 ||
-		    stat(one, &st) < 0 || st.st_mtim.tv_sec < newest.tv_sec)
+		    stat(one, &st) < 0 || is_before(&st.st_mtim, &newest))
 			continue;
 		newest = st.st_mtim;
 		found = one;
@@ -310,7 +316,7 @@ static int wrap_one(struct wrapping *w, struct wrap_server *s)
 
 static int show(struct wrapping *w, struct str now, struct err *err)
 {
-	AUTO(buf_release) struct buf diff = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_wipe) struct buf diff = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf clean = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf shown = BUF_INIT(BUF_UNBOUNDED);
 

@@ -222,6 +222,17 @@ sed -i 's/^,"b": {"command": "true"}}/}/' two.json
 run_matins wrap two.json --undo
 ok "--undo: one more" cmp two.json first
 
+# the newest of texts that were kept within one second is named
+for n in 1 2 3 4 5 6 7 8; do
+	printf '{"mcpServers": {"a": {"command": "true", "args": ["%s"]}}}' $n >eight.json
+	run_matins wrap eight.json --write
+done
+echo >>eight.json
+run_matins wrap eight.json --undo
+exit_is "eight texts: an edited file: status" 1
+like "eight texts: the newest one is named" \
+	"$(cat "$(sed -n 's/.*the text before is \([^:]*\):.*/\1/p' "$err")")" '\["8"\]'
+
 for bad in '' '{' '{"a": 1}' 'null'; do
 	printf '%s' "$bad" >bad.json
 	run_matins wrap bad.json --write
