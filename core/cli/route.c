@@ -25,6 +25,32 @@ static const char *hashed_tool(const struct config *config,
 	return NULL;
 }
 
+/* Find the servers with a tool whose name is merged with a hash: one counts. */
+static bool find_hashed(const struct config *config, const char *word,
+			struct arena *arena, const struct server **ret_server,
+			const char **ret_tool)
+{
+	const struct server *found = NULL;
+
+	for (size_t i = 0; i < config->n_servers; i++) {
+		const struct server *s = &config->servers[i];
+		const char *tool = hashed_tool(config, s, word, arena);
+
+		if (tool && found) {
+			*ret_tool = arena_printf(arena, "%s.%s and %s.%s",
+						 found->name, *ret_tool,
+						 s->name, tool);
+			return false;
+		}
+		if (!tool)
+			continue;
+		found = s;
+		*ret_server = s;
+		*ret_tool = tool;
+	}
+	return found;
+}
+
 bool route_find(const struct config *config, const char *word,
 		struct arena *arena, const struct server **ret_server,
 		const char **ret_tool)
@@ -32,6 +58,7 @@ bool route_find(const struct config *config, const char *word,
 	size_t best = 0;
 	struct str tool;
 
+	*ret_tool = NULL;
 	for (size_t i = 0; i < config->n_servers; i++) {
 		const struct server *s = &config->servers[i];
 		const size_t n = strlen(s->name);
@@ -49,15 +76,8 @@ bool route_find(const struct config *config, const char *word,
 		*ret_server = s;
 		*ret_tool = word + n + 1;
 	}
-	for (size_t i = 0;
-	     !best && strncmp(word, "mcp__", 5) == 0 && i < config->n_servers;
-	     i++) {
-		*ret_server = &config->servers[i];
-		*ret_tool = hashed_tool(config, *ret_server, word, arena);
-		if (*ret_tool)
-			return true;
-	}
-	return best;
+	return best || (strncmp(word, "mcp__", 5) == 0 &&
+			find_hashed(config, word, arena, ret_server, ret_tool));
 }
 
 /* "; notes.search, web.search have that name": servers with such a tool. */
@@ -111,14 +131,18 @@ int route_word(const struct args *args, const char *word, struct arena *arena,
 					       .optional = true};
 	AUTO(config_release) struct config_file file = {.path = NULL};
 	const struct server *server;
-	const char *tool;
+	const char *tool = NULL;
 
 	if (open_config(args, options, &file, err) < 0)
 		return -1;
-	if (!file.path ||
-	    !route_find(&file.config, word, arena, &server, &tool))
-		return say_unknown(&file.config, word, arena, err);
-	*ret_server = arena_strdup(arena, server->name);
-	*ret_tool = arena_strdup(arena, tool);
-	return 0;
+	if (file.path &&
+	    route_find(&file.config, word, arena, &server, &tool)) {
+		*ret_server = arena_strdup(arena, server->name);
+		*ret_tool = arena_strdup(arena, tool);
+		return 0;
+	}
+	return tool ? err_set(err, ERR_USAGE,
+			      "%s names two tools, %s: name one of them", word,
+			      tool)
+		    : say_unknown(&file.config, word, arena, err);
 }

@@ -14,7 +14,8 @@
  * Find the server and the tool that a word names.
  *
  * ret_tool  in the arena, or a part of the word
- * returns   false: it names no server of this configuration
+ * returns   false: it names no server of this configuration, and *ret_tool is
+ *	     NULL; or tools of two servers, and *ret_tool tells which
  */
 bool route_find(const struct config *config, const char *word,
 		struct arena *arena, const struct server **ret_server,
@@ -25,8 +26,8 @@ bool route_find(const struct config *config, const char *word,
  *
  * ret_server  in the arena
  * errors      ERR_UNKNOWN_SERVER  the word names one that is not there
- *	       ERR_USAGE	   it names none; with the servers that have
- *				   such a tool
+ *	       ERR_USAGE	   it names two tools; or none, with the servers
+ *				   that have such a tool
  *	       of config_open()
  */
 int route_word(const struct args *args, const char *word, struct arena *arena,

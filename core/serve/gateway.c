@@ -941,17 +941,24 @@ static struct upstream *find_by_uri(struct gateway *g, struct str *uri,
 static struct upstream *find(struct gateway *g, enum listing_kind kind,
 			     struct str *name, bool has_templates)
 {
-	for (size_t i = 0; i < g->n; i++) {
+	const bool is_named = kind != LISTING_RESOURCES;
+	struct upstream *found = NULL;
+	struct str own = *name;
+
+	/* a name of two servers would pass by the bounds of one of them */
+	for (size_t i = 0; i < g->n && (is_named || !found); i++) {
 		const struct shown *s =
 			find_shown(&g->up[i].lists[kind], *name);
 
+		if (s && found)
+			return NULL;
 		if (!s)
 			continue;
-		*name = s->own;
-		return &g->up[i];
+		own = s->own;
+		found = &g->up[i];
 	}
-	return kind == LISTING_RESOURCES ? find_by_uri(g, name, has_templates)
-					 : NULL;
+	*name = own;
+	return found || is_named ? found : find_by_uri(g, name, has_templates);
 }
 
 static void on_found(struct gather *w)

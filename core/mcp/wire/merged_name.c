@@ -29,10 +29,24 @@ static bool ends_itself(struct str server)
 	       !memmem(server.p, server.n, "__", 2);
 }
 
+/* Could the end of a tool's name be taken for a hash? */
+static bool ends_in_hash(struct str tool)
+{
+	const struct str before = str_first(
+		tool, tool.n > HASH_DIGITS ? tool.n - HASH_DIGITS : 0);
+	size_t n = before.n;
+
+	while (n < tool.n && text_hex_digit(tool.p[n]) >= 0)
+		n++;
+	return n == before.n + HASH_DIGITS &&
+	       (!before.n || str_ends(before, "_"));
+}
+
 /* Can the parts stand in the name as they are? */
 static bool is_exact(struct str server, struct str tool)
 {
 	return ends_itself(server) && is_all_plain(tool) &&
+	       !ends_in_hash(tool) &&
 	       strlen(HEAD) + server.n + 2 + tool.n <= MERGED_NAME_BYTES;
 }
 

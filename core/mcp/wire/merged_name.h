@@ -3,8 +3,9 @@
  *
  * Models take names of letters, digits, "_" and "-", of at most
  * MERGED_NAME_BYTES. A name that would break that rule, or could be another
- * tool's as well, is cut and ends in a hash of both parts. So a name without a
- * hash can be read back: the server ends at the first "__".
+ * tool's as well, or looks as if it had a hash, is cut and ends in a hash of
+ * both parts. So a name without a hash can be read back: the server ends at
+ * the first "__".
  *
  *	char name[MERGED_NAME_BYTES + 1];
  *	merged_name(server, tool, name);
