@@ -406,6 +406,7 @@ static void watch_names(const struct prepared *p, struct gate_child *c)
 			arena_strdup(&c->arena, p->unseen[w->n_names].seen),
 			arena_strdup(&c->arena, p->unseen[w->n_names].real),
 			.is_new = p->unseen[w->n_names].is_new,
+			.is_read = p->unseen[w->n_names].is_read,
 		};
 }
 
@@ -788,6 +789,20 @@ unsigned gate_child_due_ms(const struct gate_child *c)
 	return c->run.listener < 0 ? 0 : sockets_due_ms(&c->sockets);
 }
 
+const char *gate_child_lost(struct gate_child *c, bool *ret_refused)
+{
+	for (size_t i = 0; i < c->watch.n_names; i++) {
+		struct watch_name *name = &c->watch.names[i];
+
+		if (!name->is_changed || name->is_told)
+			continue;
+		name->is_told = true;
+		*ret_refused = name->is_read;
+		return name->real;
+	}
+	return NULL;
+}
+
 void gate_child_signal(struct gate_child *c, int signal)
 {
 	/* pid 1 takes its namespace with it; a subreaper has to be asked */
@@ -932,7 +947,7 @@ static void find_unseen(struct gate_child *c)
 
 		if (name->is_changed)
 			list_add(&u->changed, &c->arena, name->real);
-		if (name->is_asked && !name->is_new)
+		if (name->is_asked && !name->is_new && !name->is_read)
 			list_add(&u->paths, &c->arena, name->real);
 	}
 }

@@ -223,6 +223,10 @@ struct gate_request {
 	/* `exec`: where stdout or stderr is a file of the caller's, no size of
 	   files is the default, since it would cut that one short. */
 	bool output_may_be_large;
+	/* Watch for writes to files and folders that arguments and variables
+	   name and that are granted for reading alone: see gate_child_lost().
+	 */
+	bool watches_writes;
 	/*
 	 * gate_spawn() may return before the program is executed, so that the
 	 * caller works on beside: see gate_child_fds.start. The request is
@@ -337,6 +341,15 @@ void gate_child_serve(struct gate_child *c);
  * gate_child_serve(). 0: none.
  */
 unsigned gate_child_due_ms(const struct gate_child *c) MUST_USE;
+/*
+ * Take the next file or folder that arguments or variables name and that the
+ * tree tried to change without a grant, as far as it has been served; each is
+ * told once. NULL: there is none. Owned by the child.
+ *
+ * ret_refused  it may be read alone; else it lies in a private place, and
+ *		is gone at the end
+ */
+const char *gate_child_lost(struct gate_child *c, bool *ret_refused) MUST_USE;
 /* SIGTERM and others go to the program; SIGKILL ends the whole tree. */
 void gate_child_signal(struct gate_child *c, int signal);
 

@@ -9,6 +9,7 @@
 #include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/loop.h"
+#include "core/base/place.h"
 #include "core/client/said.h"
 #include "core/run/advice.h"
 
@@ -24,7 +25,7 @@ struct running {
 	struct loop_timer due; /* calls that wait for somebody else */
 	struct loop_timer grace;
 	struct buf typed; /* typed bytes, not yet written */
-	bool ended;
+	bool ended, says_lost;
 	bool is_joined; /* stderr comes with stdout */
 };
 
@@ -115,22 +116,42 @@ static void set_due(struct running *e)
 			       loop_now(&e->loop) + ms * NS_PER_MS);
 }
 
+/* Say at once what a program writes in vain: its caller may never tell. */
+static void say_lost(struct running *e)
+{
+	bool is_refused;
+	const char *path;
+
+	while ((path = gate_child_lost(e->end->child, &is_refused)))
+		log_note("denied: write %s, which is %s; to allow it: "
+			 "%s--write %s",
+			 path,
+			 is_refused ? "granted for reading alone"
+				    : "not granted, so nothing of it "
+				      "stays",
+			 access(path, F_OK) == 0 ? "" : "make the file, and ",
+			 place_to_paste(path, "PATH"));
+}
+
+static void serve(struct running *e)
+{
+	gate_child_serve(e->end->child);
+	if (e->says_lost)
+		say_lost(e);
+	set_due(e);
+}
+
 static void on_due(void *arg)
 {
-	struct running *e = arg;
-
-	gate_child_serve(e->end->child);
-	set_due(e);
+	serve(arg);
 }
 
 static void on_notify(void *arg, uint32_t events)
 {
 	struct running *e = arg;
 
-	if (events & EPOLLIN) {
-		gate_child_serve(e->end->child);
-		set_due(e);
-	}
+	if (events & EPOLLIN)
+		serve(e);
 	/* a number that is closed may soon be that of another file */
 	if (!(events & EPOLLIN) || gate_child_fds(e->end->child).notify < 0)
 		loop_unwatch(&e->loop, &e->notify);
@@ -230,6 +251,7 @@ int child_run(struct gate *gate, const struct gate_request *request, int out,
 		.to = {-1, out, err_fd},
 		.typed = BUF_INIT(4 * PUMP_BYTES),
 		.is_joined = request->stdio[2] == GATE_AS_OUT,
+		.says_lost = request->watches_writes,
 	};
 	int r;
 

@@ -38,6 +38,7 @@ struct child_end {
  * see loop_give_signals_back().
  *
  * out, err_fd  descriptors for the bytes of its stdout and stderr
+ * request      with .watches_writes each lost write is said when it is tried
  * errors       as gate_spawn()
  */
 int child_run(struct gate *gate, const struct gate_request *request, int out,

@@ -25,6 +25,7 @@
 #include "core/cli/put.h"
 #include "core/client/facts.h"
 #include "core/config/keys.h"
+#include "core/config/paths.h"
 #include "core/run/advice_command.h"
 #include "gate/gate.h"
 
@@ -479,11 +480,11 @@ static bool hint_start(const struct gate_request *request,
 	    (e->verdict.exit_status == STATUS_NO && !names_relative(request)))
 		return false;
 	/* the first line has said so, above all that the program printed */
-	if (is_hidden)
+	if (is_hidden && request->cwd_said)
 		log_note("started in a private, empty folder, because %s is "
 			 "not granted",
 			 request->cwd_said);
-	else
+	else if (!is_hidden)
 		log_note("started in %s, because nothing in %s is granted: "
 			 "--read .",
 			 cwd, real);
@@ -524,6 +525,39 @@ static struct advice_known known_of(struct gate *gate,
 	};
 }
 
+/* Has each name been said when it was written? Without a folder of its own a
+   program starts in HOME. */
+static bool is_known(const struct gate_verdict *v)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const struct gate_dropped *d = &v->dropped;
+
+	for (size_t i = 0; i < d->names.n; i++)
+		if (!place_around(&v->unseen.changed,
+				  path_resolve(d->names.item[i],
+					       path_own_home(0), &arena)))
+			return false;
+	return !d->is_more;
+}
+
+/* Leave out what was said when it was written. */
+static void forget_said(const struct gate_request *request,
+			struct gate_verdict *v)
+{
+	struct gate_unseen *u = &v->unseen;
+	size_t n = 0;
+
+	if (!request->watches_writes)
+		return;
+	if (is_known(v))
+		v->dropped.names.n = 0;
+	for (size_t i = 0; i < u->paths.n; i++)
+		if (!list_has(&u->changed, u->paths.item[i]))
+			u->paths.item[n++] = u->paths.item[i];
+	u->paths.n = n;
+	u->changed.n = 0;
+}
+
 static void say_dropped(const struct gate_verdict *v)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
@@ -547,15 +581,18 @@ static void say_dropped(const struct gate_verdict *v)
  * only where there is another sign that the policy is the reason.
  */
 static void say_end(struct gate *gate, const struct gate_request *request,
-		    const struct child_end *e)
+		    struct child_end *e)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	const struct gate_verdict *v = &e->verdict;
 	const char *name = sigabbrev_np(v->signal);
-	const struct advice_known known = known_of(gate, request, e, &arena);
+	struct advice_known known;
 	bool sign, hinted;
 
-	say_dropped(v);
+	forget_said(request, &e->verdict);
+	if (request->cwd_said)
+		say_dropped(v);
+	known = known_of(gate, request, e, &arena);
 	hinted = v->exited && v->exit_status && hint(request, e);
 	sign = say_advice(&known);
 	if (hinted && !sign)
@@ -669,6 +706,24 @@ static void pass_descriptors(struct gate_request *request)
 		request->stdio[2] = GATE_AS_OUT;
 }
 
+static bool is_pipe(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 &&
+	       (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
+}
+
+/*
+ * Is a server started by its client, which keeps stderr as a log? Then a line
+ * at each start is noise, and a refused write is known to the server alone.
+ */
+static bool is_served(void)
+{
+	return is_pipe(STDIN_FILENO) && is_pipe(STDOUT_FILENO) &&
+	       !isatty(STDERR_FILENO);
+}
+
 /* HOME is soon named, and much lies in it. */
 static void warn_secrets(const struct gate *gate, const char *option,
 			 const struct strlist *folders, struct arena *arena)
@@ -737,7 +792,9 @@ static int exec_program(const struct args *args, struct arena *arena,
 	allow_scripts(args, arena, &policy);
 	request.cwd = path_resolve(cwd ? cwd : ".", NULL, arena);
 	request.cwd_required = cwd != NULL;
-	request.cwd_said = cwd ? cwd : ".";
+	request.watches_writes = is_served();
+	if (!request.watches_writes || log_level() >= LOG_DEBUG)
+		request.cwd_said = cwd ? cwd : ".";
 	pass_descriptors(&request);
 	list_add(&wish.named, arena, request.program);
 	if (open_gate(&wish, arena, &gate, err) < 0)

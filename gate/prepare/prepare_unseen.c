@@ -19,6 +19,7 @@ struct search {
 	struct prepared *p;
 	unsigned words;
 	bool has_python, lists;
+	bool watches_writes; /* the texts are arguments and variables */
 };
 
 /* ---- files ---- */
@@ -52,6 +53,33 @@ static bool is_left_out(const struct prepared *p, const char *real)
 	       place_around(&p->gate->config.hide, real);
 }
 
+static void put_name(struct prepared *p, const struct watch_name *name)
+{
+	for (size_t i = 0; i < p->n_unseen; i++)
+		if (strcmp(p->unseen[i].seen, name->seen) == 0)
+			return;
+	p->unseen = arena_grow(&p->arena, p->unseen, p->n_unseen,
+			       sizeof(*p->unseen));
+	p->unseen[p->n_unseen++] = *name;
+}
+
+/* Add a file or folder that may be read, where changes of it are asked for. */
+static void add_read(struct prepared *p, const char *path)
+{
+	const char *real;
+	char to[PATH_MAX];
+
+	/* a script is not its own data */
+	if (p->n_unseen == UNSEEN_MAX || !realpath(path, to) ||
+	    (p->script && strcmp(to, p->script) == 0) ||
+	    !grants_cover(&p->grants, to, GRANT_READ) ||
+	    grants_cover(&p->grants, to, GRANT_WRITES))
+		return;
+	real = arena_strdup(&p->arena, to);
+	put_name(p, &(struct watch_name){
+			    .seen = real, .real = real, .is_read = true});
+}
+
 static void add_name(struct prepared *p, const char *seen, const char *path)
 {
 	bool is_new = access(path, F_OK) < 0;
@@ -65,13 +93,8 @@ static void add_name(struct prepared *p, const char *seen, const char *path)
 	    (is_new && (places_has(p->gate, real) ||
 			(p->hidden_cwd && place_covers(p->hidden_cwd, path)))))
 		return;
-	for (size_t i = 0; i < p->n_unseen; i++)
-		if (strcmp(p->unseen[i].seen, seen) == 0)
-			return;
-	p->unseen = arena_grow(&p->arena, p->unseen, p->n_unseen,
-			       sizeof(*p->unseen));
-	p->unseen[p->n_unseen++] = (struct watch_name){
-		.seen = seen, .real = path, .is_new = is_new};
+	put_name(p, &(struct watch_name){
+			    .seen = seen, .real = path, .is_new = is_new});
 }
 
 /* ---- files that go with a private place ---- */
@@ -150,6 +173,9 @@ static void look_up(struct search *s, const struct path_word *w)
 	} else if (w->from == PATH_FROM_ROOT) {
 		seen = path = arena_strndup(&p->arena, w->path.p, w->path.n);
 		note_fleeting(p, seen);
+		if (home && place_covers(home, seen) &&
+		    strlen(seen) > strlen(home))
+			note_home(p, str_of(seen + strlen(home) + 1));
 	} else if (home && p->home) {
 		note_home(p, w->path);
 		seen = joined(p, p->home, w->path);
@@ -157,6 +183,20 @@ static void look_up(struct search *s, const struct path_word *w)
 	}
 	if (seen && view_hides(p, seen))
 		add_name(p, seen, path);
+}
+
+/* Note the files and folders of a word that are granted for reading alone. */
+static void look_up_read(struct search *s, const struct path_word *w)
+{
+	struct prepared *p = s->p;
+	const char *cwd = p->launch.cwd;
+
+	if (!s->watches_writes || w->is_pattern)
+		return;
+	if (w->from == PATH_FROM_ROOT)
+		add_read(p, arena_strndup(&p->arena, w->path.p, w->path.n));
+	else if (w->from == PATH_FROM_CWD && cwd && !p->hidden_cwd)
+		add_read(p, joined(p, cwd, w->path));
 }
 
 static bool is_python(const char *path)
@@ -194,6 +234,7 @@ static void look_through(struct search *s, struct str text)
 		s->has_python |= names_python(s, w.path);
 		s->lists |= w.is_pattern || is_listing(w.path);
 		look_up(s, &w);
+		look_up_read(s, &w);
 	}
 }
 
@@ -242,7 +283,8 @@ int prepare_unseen(struct prepared *p, UNUSED struct err *err)
 {
 	const char *const *argv = p->request->argv;
 	const char *const *env = p->request->env;
-	struct search s = {.p = p};
+	struct search s = {.p = p,
+			   .watches_writes = p->request->watches_writes};
 
 	note_arguments(p);
 	/* a trace shows them */
@@ -253,6 +295,7 @@ int prepare_unseen(struct prepared *p, UNUSED struct err *err)
 			look_through(&s, str_of(argv[i]));
 	for (size_t i = 0; env && env[i]; i++)
 		look_through(&s, str_of(env[i]));
+	s.watches_writes = false;
 	look_through_script(&s);
 	p->launch.marks_counted =
 		p->launch.counted && !(p->hidden_cwd && lists_for_imports(&s));

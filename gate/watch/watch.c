@@ -646,6 +646,12 @@ static bool is_change(const struct watch_row *row,
 	       (is_new && flags & O_CREAT);
 }
 
+/* Python keeps what it compiled beside the code, where it can. */
+static bool is_by_the_way(const char *path)
+{
+	return strstr(path, "/__pycache__") != NULL;
+}
+
 /* Is it a look-up that no other row tells of? Its path is read then. */
 static bool is_look(const struct watch *w, const struct seccomp_notif *req,
 		    const struct watch_row *row, char *path, size_t size)
@@ -662,7 +668,7 @@ static bool is_look(const struct watch *w, const struct seccomp_notif *req,
 	    !first || !read_path(req, row, path, size))
 		return false;
 	name = find_name(w, path);
-	if (name) {
+	if (name && !(name->is_read && is_by_the_way(path))) {
 		w->seen->name = name;
 		w->seen->changes = is_change(row, req, name->is_new);
 	}

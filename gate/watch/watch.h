@@ -65,7 +65,9 @@ struct watch_name {
 	const char *real; /* where it lies */
 	bool is_asked;	  /* for itself, or something beneath it */
 	bool is_new;	  /* only its folder is there */
+	bool is_read;	  /* granted for reading: changes alone count */
 	bool is_changed;  /* to be made, written, replaced or removed */
+	bool is_told;	  /* by gate_child_lost() */
 };
 
 /* An exec that a task asks for, looked at from outside. */

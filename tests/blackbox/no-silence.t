@@ -161,6 +161,28 @@ run_matins call save -- "$PYTHON" "$HOME/elsewhere/server.py"
 exit_is "a call: the answer counts" 0
 err_like "a call: the end says what is gone" \
 	'^matins: started in a private, empty folder, because \. is not granted; dropped with it: note; to allow it: --write \.$'
+cat >"$HOME/elsewhere/keep.py" <<-'END'
+	import json, os, sys
+	for line in sys.stdin:
+	    m = json.loads(line)
+	    if m.get("method") == "initialize":
+	        r = {"protocolVersion": m["params"]["protocolVersion"], "capabilities": {"tools": {}},
+	             "serverInfo": {"name": "s", "version": "1"}}
+	    elif m.get("method") == "tools/call":
+	        open(os.environ["FILE"], "w").write("new")
+	        r = {"content": [{"type": "text", "text": "ok"}]}
+	    else:
+	        r = {"tools": [{"name": "keep", "inputSchema": {"type": "object"}}]}
+	    if "id" in m:
+	        print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
+END
+echo old >"$HOME/kept"
+FILE=$HOME/kept run_matins call keep --env FILE -- "$PYTHON" "$HOME/elsewhere/keep.py"
+exit_is "a call that wrote a file of HOME: the answer counts" 0
+err_like "the file is named, with the option that keeps it" "denied: write $HOME/kept, .*to allow it: --write $HOME/kept\$"
+FILE=$HOME/kept run_matins call keep --env FILE --write "$HOME/kept" -- "$PYTHON" "$HOME/elsewhere/keep.py"
+is "then it is written" "$(<"$HOME/kept")$(<"$err")" new
+rm "$HOME/kept"
 run_matins call look -- "$PYTHON" "$HOME/elsewhere/server.py"
 err_like "a call that listed it: said, with the option that shows it" \
 	'started in a private, empty folder, because \. is not granted; to allow it: --read \.$'
@@ -201,6 +223,67 @@ err_like "a server of the configuration: said when something is gone" \
 	'started in a private, empty folder, because \. is not granted; dropped with it: note;'
 run_matins call idle -s s
 is "and not when nothing is" "$(<"$err")" ""
+
+# ---- of a server under its client ----
+
+cat >"$HOME/elsewhere/writer.sh" <<-'END'
+	while read -r word; do
+		case $word in
+		new) echo new >>"$FILE" && echo ok ;;
+		into) { echo x >"$1/x"; } 2>/dev/null || echo EROFS ;;
+		*) echo "$word" ;;
+		esac
+	done
+END
+# served WORDS ARGS...: a server that a client tells so many words, over pipes;
+# it ends when its input does
+served() {
+	local words=$1
+
+	shift
+	# shellcheck disable=SC2086
+	printf '%s\n' $words | "$BIN" "$@" 2>"$err" | cat >"$out"
+	status=${PIPESTATUS[1]}
+}
+writer=(sh "$HOME/elsewhere/writer.sh")
+mkdir "$HOME/far"
+echo old >"$HOME/data"
+mkdir "$HOME/far/notes"
+echo note >"$HOME/far/notes/a"
+export FILE=$HOME/data
+served "a b" exec --env FILE -- "${writer[@]}"
+is "a client's server: it answers" "$(tr '\n' ' ' <"$out")" "a b "
+is "a client's server that lost nothing has no line" "$(<"$err")" ""
+served "a" exec -v --env FILE -- "${writer[@]}"
+err_like "but with -v" 'started in a private, empty folder'
+served "new new new a" exec --env FILE -- "${writer[@]}"
+is "a file that a variable names: the server says ok" "$(sort -u "$out" | tr '\n' ' ')" "a ok "
+is "and the file is as it was" "$(<"$FILE")" old
+is "which is said once, with the option" "$(<"$err")" \
+	"matins: denied: write $FILE, which is not granted, so nothing of it stays; to allow it: --write $FILE"
+served "new" exec --env FILE --write "$FILE" -- "${writer[@]}"
+is "with that option it is kept" "$(<"$FILE") $(<"$err")" "old
+new "
+served "into into a" exec --env FILE --read "$HOME/far/notes" -- "${writer[@]}" "$HOME/far/notes"
+is "a folder that is granted for reading: the server has an error" "$(head -n1 "$out")" EROFS
+is "which is said once, with the option, too" "$(<"$err")" \
+	"matins: denied: write $HOME/far/notes, which is granted for reading alone; to allow it: --write $HOME/far/notes"
+served "into" exec --env FILE --write "$HOME/far/notes" -- "${writer[@]}" "$HOME/far/notes"
+is "with that option it is written" "$(<"$HOME/far/notes/x") $(<"$err")" "x "
+# while it goes on: the line is there before the end
+mkfifo in
+"$BIN" exec --env FILE -- "${writer[@]}" <in 2>"$err" | cat >"$out" &
+exec 9>in
+echo new >&9
+for _ in {1..100}; do
+	[[ -s $out && -s $err ]] && break
+	sleep 0.1
+done
+err_like "a server that goes on: said when it is tried" "^matins: denied: write $FILE,"
+exec 9>&-
+wait
+unset FILE
+rm -r "$HOME/far" "$HOME/data" in
 
 # ---- of a step ----
 
