@@ -276,16 +276,19 @@ static int report_test(struct target *t, void *arg, struct err *err)
 		jw_kv_cstr(&page.w, "name", name);
 		jw_kv_cstr(&page.w, "version", version);
 		jw_kv_cstr(&page.w, "protocol", peer->revision->date);
+		if (peer->is_assumed)
+			jw_kv_bool(&page.w, "handshake", false);
 		jw_kv_int(&page.w, "tools", (int64_t)tools.n);
 		jw_kv_int(&page.w, "handshake_ms",
 			  (int64_t)(ready_ms - *begin_ms));
 		jw_kv_int(&page.w, "list_ms", (int64_t)(done_ms - ready_ms));
 	} else if (r == 0) {
 		buf_addf(&page.out,
-			 "%s: ok, %s %s, MCP %s, %zu tool%s, handshake %llu "
+			 "%s: ok, %s%s%s, MCP %s%s, %zu tool%s, handshake %llu "
 			 "ms, list %llu ms\n",
-			 t->name, name, version, peer->revision->date, tools.n,
-			 tools.n == 1 ? "" : "s",
+			 t->name, *name ? name : "without a name",
+			 *version ? " " : "", version, peer->revision->date,
+			 mcp_peer_note(peer), tools.n, tools.n == 1 ? "" : "s",
 			 (unsigned long long)(ready_ms - *begin_ms),
 			 (unsigned long long)(done_ms - ready_ms));
 	}

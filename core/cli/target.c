@@ -1008,7 +1008,8 @@ static void say_server(struct target *t)
 	if (log_level() < LOG_DEBUG)
 		return;
 	target_show(t, s->version, false, &text);
-	buf_addf(&text, ", MCP %s, offers ", s->revision->date);
+	buf_addf(&text, ", MCP %s%s, offers ", s->revision->date,
+		 mcp_peer_note(s));
 	target_show(t, s->capabilities, false, &text);
 	log_debug("%s is %s %s", t->name, buf_cstr(&name), buf_cstr(&text));
 	if (!s->instructions.n)

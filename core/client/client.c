@@ -1158,8 +1158,10 @@ static void on_ready(struct client *c)
 {
 	const struct client_event e = {.type = CLIENT_READY};
 
-	/* a pinned revision tells nothing about others */
-	if (c->has_key && !c->o.session.protocol)
+	/* a pinned revision tells nothing about others; without a handshake
+	   both ways are tried each time */
+	if (c->has_key && !c->o.session.protocol &&
+	    !client_server(c)->is_assumed)
 		eras_learn(c->ctx.eras, &c->key,
 			   is_modern(c) ? SESSION_ERA_PER_REQUEST
 					: SESSION_ERA_INITIALIZE);
@@ -1899,6 +1901,8 @@ static void write_mcp(const struct client *c, struct cleaner *clean,
 	jw_kv_object(w, "mcp");
 	if (server->revision) {
 		jw_kv_cstr(w, "protocol", server->revision->date);
+		if (server->is_assumed)
+			jw_kv_bool(w, "handshake", false);
 		facts_text(clean, w, "server", server->name);
 		facts_text(clean, w, "version", server->version);
 	}

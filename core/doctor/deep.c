@@ -216,8 +216,10 @@ static void say_list(struct asked *a, const struct listing *list)
 			has_tool ? CHECK_OK : CHECK_FAILED,
 			arena_printf(d->arena, "name one of its tools, of %s",
 				     tools_of(a, step, "")),
-			"%s %s, MCP %s, %zu tool%s%s%s%s", clean(a, s->name),
-			clean(a, s->version), s->revision->date, list->n,
+			"%s%s%s, MCP %s%s, %zu tool%s%s%s%s",
+			s->name.n ? clean(a, s->name) : "without a name",
+			s->version.n ? " " : "", clean(a, s->version),
+			s->revision->date, mcp_peer_note(s), list->n,
 			list->n == 1 ? "" : "s", has_tool ? "" : "; none is \"",
 			has_tool ? "" : tool, has_tool ? "" : "\"");
 	}

@@ -80,6 +80,82 @@ run_matins servers test nobody
 exit_is "an unknown server" 1
 run_matins servers test off
 exit_is "one that is switched off is not started" 1
+
+# ---- a server that has no method to begin with ----
+
+cat >bare.py <<-'END'
+	import http.server, json, sys
+	def answer(text):
+	    m = json.loads(text)
+	    if m["method"] == "tools/list":
+	        it = {"tools": [{"name": "t", "inputSchema": {"type": "object"}}]}
+	    elif m["method"] == "tools/call":
+	        it = {"content": [{"type": "text", "text": "bare words"}]}
+	    else:
+	        it = None
+	    found = {"result": it} if it else {"error": {"code": -32601,
+	        "message": "Method not found"}}
+	    return json.dumps({"jsonrpc": "2.0", "id": m.get("id"), **found})
+	class Handler(http.server.BaseHTTPRequestHandler):
+	    def do_POST(self):
+	        body = answer(self.rfile.read(int(self.headers["Content-Length"])))
+	        self.send_response(200)
+	        self.send_header("Content-Type", "application/json")
+	        self.send_header("Content-Length", str(len(body)))
+	        self.end_headers()
+	        self.wfile.write(body.encode())
+	    def log_message(self, *_):
+	        pass
+	if len(sys.argv) > 1:
+	    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+	    print(server.server_port, flush=True)
+	    server.serve_forever()
+	for line in sys.stdin:
+	    if '"id"' in line:
+	        print(answer(line), flush=True)
+END
+coproc BARE { exec "$PYTHON" bare.py http; }
+trap 'kill "$BARE_PID" 2>/dev/null; _finish' EXIT
+read -r port <&"${BARE[0]}"
+cat >bare.toml <<-END
+	[servers.bare]
+	command = "$PYTHON"
+	args = ["bare.py"]
+	[servers.url]
+	url = "http://127.0.0.1:$port/mcp"
+	[servers.pinned]
+	command = "$PYTHON"
+	args = ["bare.py"]
+	protocol = "2025-06-18"
+	[[routines.r.steps]]
+	name = "one"
+	type = "mcp-client"
+	server = "bare"
+	tool = "t"
+END
+for server in bare url; do
+	run_matins servers test $server -c bare.toml
+	exit_is "$server: a server without a handshake answers" 0
+	out_like "$server: the line says what is assumed" \
+		'ok, without a name, MCP [-0-9]+ \(assumed: it has no initialize\), 1 tool'
+	run_matins call t -s $server -c bare.toml
+	out_like "$server: its tool is called" 'bare words'
+done
+run_matins servers test bare --json -c bare.toml
+json_is "as JSON: no handshake" state ok handshake false
+run_matins servers test good --json
+json_is "a handshake is not mentioned" handshake absent
+run_matins servers test pinned -c bare.toml
+exit_is "a date that is pinned is agreed, or nothing" 1
+run_matins run r --json -c bare.toml
+json_is "the report says it among the oddities" step_results[0].state ok \
+	step_results[0].run.mcp.handshake false \
+	step_results[0].run.mcp.oddities '!0'
+run_matins doctor --deep r -c bare.toml
+out_like "the doctor says it" 'no initialize'
+run_matins sync bare -c bare.toml
+exit_is "its tools are in the catalogue" 0
+
 mkdir plain
 cd plain || exit
 run_matins servers test -- "$PYTHON" "$T/good.py"

@@ -333,7 +333,7 @@ static enum verdict greet(struct session *s, const struct mcp_revision *spoken,
 	speak(s, spoken);
 	s->server = *server;
 	session_move(s, MOVE_GREET);
-	if (!s->is_modern)
+	if (!s->is_modern && !server->is_assumed)
 		session_notify(s, "notifications/initialized",
 			       (struct str){NULL, 0});
 	/* also for a server that no longer reads: the clocks must run */
@@ -416,6 +416,24 @@ static enum verdict on_initialized(struct session *s, struct str result,
 	return end_session(s, SESSION_FAIL_HANDSHAKE, ev);
 }
 
+/* Speak without a handshake: the server has no method for one. Its tools are
+   asked for as if it had promised them. */
+static enum verdict go_without(struct session *s, struct session_event *ev)
+{
+	const struct mcp_peer server = {
+		.revision = s->spoken,
+		.protocol = STR(""),
+		.capabilities = STR("{\"tools\":{}}"),
+		.name = STR(""),
+		.version = STR(""),
+		.instructions = STR(""),
+		.is_assumed = true,
+	};
+
+	s->stats.oddities++;
+	return greet(s, s->spoken, &server, ev);
+}
+
 /* Say what to try after a refused initialize: another date or era, once. */
 static enum verdict on_initialize_error(struct session *s,
 					const struct rpc_message *m,
@@ -430,6 +448,9 @@ static enum verdict on_initialize_error(struct session *s,
 	const struct mcp_revision *other =
 		newest_common(list, MCP_ERA_INITIALIZE, s->spoken);
 
+	if (!named && !s->opt.protocol && s->probed &&
+	    m->code == RPC_METHOD_NOT_FOUND)
+		return go_without(s, ev);
 	if (named)
 		is_modern = newest_common(list, MCP_ERA_PER_REQUEST, NULL);
 	if (other) {

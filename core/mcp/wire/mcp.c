@@ -176,6 +176,11 @@ bool mcp_read_discovered(struct str result, struct arena *arena,
 	return true;
 }
 
+const char *mcp_peer_note(const struct mcp_peer *p)
+{
+	return p->is_assumed ? " (assumed: it has no initialize)" : "";
+}
+
 /* ---- results of tools ---- */
 
 /* Make an array of content that is none (RW-75). */
