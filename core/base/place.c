@@ -185,6 +185,15 @@ const char *place_around(const struct strlist *rows, const char *path)
 	return NULL;
 }
 
+bool place_is_system(const char *path)
+{
+	static const char *folders[] = {"/usr",	  "/bin",   "/sbin",  "/lib",
+					"/lib32", "/lib64", "/libx32"};
+	const struct strlist system = {folders, ARRAY_LEN(folders)};
+
+	return place_around(&system, path);
+}
+
 const char *place_beneath(const struct strlist *rows, const char *path)
 {
 	for (size_t i = 0; i < rows->n; i++)

@@ -37,6 +37,8 @@ int place_find(const char *path, struct arena *arena, struct place *ret,
 bool place_covers(const char *folder, const char *path) MUST_USE;
 /* The first row of a list that covers the path; NULL: none does. */
 const char *place_around(const struct strlist *rows, const char *path) MUST_USE;
+/* Does the path lie in a folder of programs and libraries of the system? */
+bool place_is_system(const char *path) MUST_USE;
 /* The first row of a list that the path covers; NULL: it covers none. */
 const char *place_beneath(const struct strlist *rows, const char *path)
 	MUST_USE;

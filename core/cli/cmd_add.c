@@ -198,17 +198,12 @@ static int refuse_known(struct adding *a, struct err *err)
 static bool is_granted_unasked(struct adding *a, const char *key,
 			       const char *value)
 {
-	static const char *const folders[] = {
-		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
-	const struct strlist system = {(const char **)(uintptr_t)folders,
-				       ARRAY_LEN(folders)};
-
 	if (args_has(a->args, "grant"))
 		return true;
 	if (strcmp(key, "exec") == 0 && !strchr(value, '/'))
 		return true;
 	return (strcmp(key, "exec") == 0 || strcmp(key, "read") == 0) &&
-	       place_around(&system, value);
+	       place_is_system(value);
 }
 
 /* A person decides about this row. */

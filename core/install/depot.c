@@ -183,7 +183,7 @@ int draft_finish(struct draft *d, struct installed_server *about,
 	struct jw w = jw_begin(&out);
 
 	if (files_digest(d->tree, sum, err) < 0)
-		return -1;
+		return err_wrap(err, "%s", about->source);
 	about->name = d->name;
 	about->sha256 = arena_strdup(&d->arena, sum);
 	jw_kv_cstr(&w, "kind", about->kind);

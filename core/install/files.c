@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fts.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +12,8 @@
 #include "core/base/arena.h"
 #include "core/base/digest.h"
 #include "core/base/fd.h"
+#include "core/base/mem.h"
+#include "core/base/place.h"
 
 #define CHUNK_BYTES (64 * 1024)
 
@@ -19,6 +22,7 @@ struct walk {
 	const char *path; /* absolute */
 	void *arg;
 	uint64_t entries, bytes;
+	bool is_unbounded;
 	/*
 	 * name  behind the path, without a slash at the front
 	 * is_end  of a folder: its entries were visited
@@ -43,7 +47,7 @@ static int visit_one(struct walk *w, const FTSENT *e, struct err *err)
 	case FTS_NS:
 		return err_sys(err, e->fts_errno, "%s", e->fts_path);
 	case FTS_DC:
-		return err_set(err, ERR_POLICY, "%s: a circle", e->fts_path);
+		return err_set(err, ERR_CONFIG, "%s: a circle", e->fts_path);
 	default:
 		break;
 	}
@@ -54,7 +58,8 @@ static int visit_one(struct walk *w, const FTSENT *e, struct err *err)
 		return w->visit(w, e, name + 1, true, err);
 	if (S_ISREG(mode))
 		w->bytes += (uint64_t)e->fts_statp->st_size;
-	if (++w->entries > FILES_MAX || w->bytes > FILES_BYTES_MAX)
+	if (!w->is_unbounded &&
+	    (++w->entries > FILES_MAX || w->bytes > FILES_BYTES_MAX))
 		return err_set(err, ERR_LIMIT,
 			       "%s has more than %d entries or %d GiB", w->path,
 			       FILES_MAX, (int)(FILES_BYTES_MAX >> 30));
@@ -91,13 +96,13 @@ static int read_link(const FTSENT *e, char target[PATH_MAX], struct err *err)
 }
 
 /* Hand on all bytes of a file, which nobody waits for. */
-static int read_bytes(const FTSENT *e,
+static int read_bytes(const char *path,
 		      int (*take)(void *arg, const void *bytes, size_t n),
 		      void *arg, struct err *err)
 {
 	char chunk[CHUNK_BYTES];
 	AUTO(fd_closep)
-	int fd = fd_open(e->fts_accpath, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+	int fd = fd_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
 	ssize_t n = fd < 0 ? -1 : 1;
 
 	while (n > 0) {
@@ -107,12 +112,73 @@ static int read_bytes(const FTSENT *e,
 		else if (n > 0 && take(arg, chunk, (size_t)n) < 0)
 			n = -1;
 	}
-	return n < 0 ? err_sys(err, errno, "%s", e->fts_path) : 0;
+	return n < 0 ? err_sys(err, errno, "%s", path) : 0;
+}
+
+/*
+ * Does a relative target stay in the tree? It may climb from the folder of the
+ * link, which is a real one, and then only go down; each link that it meets is
+ * judged itself.
+ *
+ * name  of the link, behind the path of the tree
+ */
+static bool stays_inside(const char *name, struct str target)
+{
+	size_t depth = 0;
+	bool is_going_down = false;
+
+	for (; *name; name++)
+		depth += *name == '/';
+	while (target.n) {
+		const bool is_up = str_is(str_cut(&target, '/'), "..");
+
+		if (is_up && (is_going_down || !depth--))
+			return false;
+		is_going_down |= !is_up;
+	}
+	return true;
+}
+
+/*
+ * Read the target of a link, and judge it.
+ *
+ * ret_real  owned: the file that it leads to, to be summed; NULL: none is
+ */
+static int follow_link(const FTSENT *e, const char *name, char target[PATH_MAX],
+		       char **ret_real, struct err *err)
+{
+	AUTO(mem_freep) char *real = NULL;
+	struct stat st;
+
+	*ret_real = NULL;
+	if (read_link(e, target, err) < 0)
+		return -1;
+	if (*target != '/')
+		return stays_inside(name, str_of(target))
+			       ? 0
+			       : err_set(err, ERR_CONFIG,
+					 "%s links to %s, which leads out of "
+					 "the tree",
+					 e->fts_path, target);
+	real = realpath(target, NULL);
+	if (!real || stat(real, &st) < 0)
+		return err_sys(err, errno, "%s links to %s", e->fts_path,
+			       target);
+	if (place_is_system(target) && place_is_system(real))
+		return 0;
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, ERR_CONFIG,
+			       "%s links to %s, which is no file and lies "
+			       "outside of the tree",
+			       e->fts_path, target);
+	*ret_real = real;
+	real = NULL;
+	return 0;
 }
 
 static int refuse(const FTSENT *e, struct err *err)
 {
-	return err_set(err, ERR_POLICY,
+	return err_set(err, ERR_CONFIG,
 		       "%s is neither a file, a folder nor a link",
 		       e->fts_path);
 }
@@ -129,7 +195,9 @@ static int sum_entry(struct walk *w, const FTSENT *e, const char *name,
 		     bool is_end, struct err *err)
 {
 	const mode_t mode = e->fts_statp->st_mode;
+	AUTO(mem_freep) char *real = NULL;
 	char target[PATH_MAX];
+	struct stat st;
 
 	if (is_end)
 		return 0;
@@ -139,15 +207,20 @@ static int sum_entry(struct walk *w, const FTSENT *e, const char *name,
 	if (S_ISDIR(mode))
 		return 0;
 	if (S_ISLNK(mode)) {
-		if (read_link(e, target, err) < 0)
+		if (follow_link(e, name, target, &real, err) < 0)
 			return -1;
 		digest_text(w->arg, target);
-		return 0;
+		if (!real)
+			return 0;
+		if (stat(real, &st) < 0)
+			return err_sys(err, errno, "%s", real);
+		digest_number(w->arg, (uint64_t)st.st_size);
+		return read_bytes(real, sum_bytes, w->arg, err);
 	}
 	if (!S_ISREG(mode))
 		return refuse(e, err);
 	digest_number(w->arg, (uint64_t)e->fts_statp->st_size);
-	return read_bytes(e, sum_bytes, w->arg, err);
+	return read_bytes(e->fts_accpath, sum_bytes, w->arg, err);
 }
 
 int files_digest(const char *path, char ret[SHA256_HEX_BYTES], struct err *err)
@@ -180,12 +253,13 @@ static int copy_entry(struct walk *w, const FTSENT *e, const char *name,
 	const mode_t mode = e->fts_statp->st_mode;
 	const char *to = arena_printf(&arena, "%s/%s", (char *)w->arg, name);
 	char target[PATH_MAX];
+	AUTO(mem_freep) char *real = NULL;
 	AUTO(fd_closep) int fd = -1;
 
 	if (is_end)
 		return 0;
 	if (S_ISLNK(mode)) {
-		if (read_link(e, target, err) < 0)
+		if (follow_link(e, name, target, &real, err) < 0)
 			return -1;
 		return symlink(target, to) < 0 ? err_sys(err, errno, "%s", to)
 					       : 0;
@@ -197,7 +271,7 @@ static int copy_entry(struct walk *w, const FTSENT *e, const char *name,
 	fd = fd_open(to, O_WRONLY | O_CREAT | O_EXCL,
 		     mode & S_IXUSR ? 0755 : 0644);
 	return fd < 0 ? err_sys(err, errno, "%s", to)
-		      : read_bytes(e, write_bytes, &fd, err);
+		      : read_bytes(e->fts_accpath, write_bytes, &fd, err);
 }
 
 int files_copy(const char *from, const char *to, struct err *err)
@@ -227,7 +301,8 @@ static int remove_entry(UNUSED struct walk *w, const FTSENT *e,
 
 int files_remove(const char *path, struct err *err)
 {
-	struct walk w = {.path = path, .visit = remove_entry};
+	struct walk w = {
+		.path = path, .visit = remove_entry, .is_unbounded = true};
 
 	return access(path, F_OK) < 0 && errno == ENOENT ? 0 : walk(&w, err);
 }

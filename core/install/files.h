@@ -1,5 +1,10 @@
 /*
- * Whole trees of files: summed, copied, removed. Links are never followed.
+ * Whole trees of files: summed, copied, removed.
+ *
+ * A link stays a link. Its target lies in the tree, or is absolute: a program
+ * or library of the system, which root alone changes, or another file, whose
+ * bytes belong to the sum. So nothing that a tree has or leads to changes
+ * unseen, but for what such a file leads to in turn.
  */
 #ifndef CORE_INSTALL_FILES_H
 #define CORE_INSTALL_FILES_H
@@ -19,7 +24,8 @@
  * path    absolute, the folder itself
  * errors  ERR_SYS     it cannot be read
  *	   ERR_LIMIT   one of the bounds above
- *	   ERR_POLICY  something that is no file, folder or link
+ *	   ERR_CONFIG  something that is no file, folder or link; a link that
+ *		       leads elsewhere
  */
 int files_digest(const char *path, char ret[SHA256_HEX_BYTES], struct err *err)
 	MUST_USE;
@@ -29,7 +35,8 @@ int files_digest(const char *path, char ret[SHA256_HEX_BYTES], struct err *err)
  * errors  as above
  */
 int files_copy(const char *from, const char *to, struct err *err) MUST_USE;
-/* Remove a tree; one that is not there is removed. errors  ERR_SYS */
+/* Remove a tree of any size; one that is not there is removed. errors  ERR_SYS
+ */
 int files_remove(const char *path, struct err *err) MUST_USE;
 
 #endif

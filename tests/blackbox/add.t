@@ -89,6 +89,9 @@ tamper "a link in place of a file" \
 	sh -c 'cp helper.py h && ln -sf h helper.py'
 tamper "a file that may be executed" chmod +x helper.py
 tamper "a FIFO" mkfifo data/fifo
+tamper "a link that leads out" ln -sf ../../../../../../made/helper.py helper.py
+tamper "a link that leads out behind a folder" ln -sf data/../../../made/helper.py helper.py
+tamper "an absolute link to another file" ln -sf "$T/made/helper.py" helper.py
 echo changed >"$servers/made/tree/data/text.txt"
 run_matins servers --json
 json_is "the list says so" servers[0].state '~^error: .*not as it was installed'
@@ -111,6 +114,61 @@ rm -r "$servers/made"
 run_matins servers --json
 json_is "without its folder" servers[0].state "not installed"
 cp first.toml matins.toml
+
+# ---- links of a folder ----
+
+# link TARGET NAME: the folder has one more link
+link() {
+	rm -rf linked
+	cp -a made linked
+	ln -s "$1" "linked/$2"
+}
+# no_link TITLE TARGET NAME WHY: such a folder is not installed
+no_link() {
+	link "$2" "$3"
+	run_matins add custom linked -- "$PYTHON" server.py
+	exit_is "$1: status 1" 1
+	err_like "$1: why" "$4"
+	not_ok "$1: nothing is left" test -e "$servers/linked"
+}
+no_link "a link out of the folder" ../made/helper.py far.py 'links to ../made/helper.py, which leads out'
+no_link "out of a folder in it" ../../made/helper.py data/far.py 'leads out'
+no_link "out by a way down" data/../../made/helper.py far.py 'leads out'
+no_link "to a folder elsewhere" "$T/made" far 'no file and lies outside'
+no_link "to nothing elsewhere" "$T/none" far 'links to .*No such file'
+for target in helper.py ./data/text.txt data /usr/bin/env /usr/lib; do
+	link "$target" more
+	run_matins add custom linked -- "$PYTHON" server.py
+	exit_is "a link to $target: installed" 0
+	is "a link to $target stays one" "$(readlink "$servers/linked/tree/more")" "$target"
+	run_matins remove linked
+done
+link ../helper.py data/more
+ln -s data/more linked/again
+echo '# one' >far.py
+ln -s "$T/far.py" linked/far.py
+run_matins add custom linked -- "$PYTHON" server.py
+exit_is "a link up in the folder, and one to a file elsewhere: installed" 0
+run_matins call t --server linked
+exit_is "while that file is as it was the server starts" 0
+echo '# two' >far.py
+run_matins call t --server linked
+isnt "when it is edited the server is refused" "$status" 0
+err_like "that is said" 'not as it was installed'
+
+# ---- trees that are too large ----
+
+truncate -s 5G "$servers/linked/tree/large"
+run_matins remove linked
+exit_is "a tree over the bounds is removed" 0
+not_ok "it is gone" test -e "$servers/linked"
+is "so is its draft" "$(ls -A "$base/installing")" ""
+link helper.py more
+truncate -s 5G linked/large
+run_matins add custom linked -- "$PYTHON" server.py
+exit_is "a folder over the bounds is not installed" 1
+err_like "it is named" "$T/linked has more than"
+rm -r linked
 
 # ---- what the program cannot do ----
 
@@ -258,7 +316,7 @@ run_matins add custom made
 exit_is "no program" 64
 mkfifo made/fifo
 run_matins add custom made -- "$PYTHON" server.py
-exit_is "a folder with something that is no file" 126
+exit_is "a folder with something that is no file" 1
 rm made/fifo
 run_matins add flatpak made
 exit_is "an unknown kind" 64
