@@ -23,6 +23,8 @@
 #define ABOUT "installed.json"
 /* Names the configuration that is to name the place; goes when it does. */
 #define UNFINISHED "unfinished"
+/* Names the draft where the older server waits; goes when the new one stays. */
+#define UPGRADING "upgrading"
 #define ABOUT_BYTES (64 * 1024)
 
 /* ---- folders and locks ---- */
@@ -94,6 +96,26 @@ static bool is_named(const char *place, const char *marker)
 	       text.n && memmem(text.p, text.n, tree.p, tree.n);
 }
 
+/* Put an older server back whose upgrade was killed; the new one becomes a
+   draft again, and keeps its marker. */
+static void put_back(const char *place)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf old = BUF_INIT(ABOUT_BYTES);
+	const char *marker = arena_printf(&arena, "%s/" UPGRADING, place);
+	AUTO(fd_closep) int lock = -1;
+
+	if (access(marker, F_OK) < 0)
+		return;
+	lock = lock_folder(place, LOCK_EX | LOCK_NB);
+	/* without the older one there is the new one alone */
+	if (lock >= 0 && fd_read_regular(marker, &old, ERR_IGNORED) == 0 &&
+	    renameat2(AT_FDCWD, buf_cstr(&old), AT_FDCWD, place,
+		      RENAME_EXCHANGE) < 0 &&
+	    errno == ENOENT)
+		unlink(marker);
+}
+
 static void sweep_one(const char *path, bool is_draft)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
@@ -119,11 +141,16 @@ static void sweep_folder(const char *path, bool is_draft)
 	DIR *dir = path ? opendir(path) : NULL;
 	const struct dirent *entry;
 
-	while (dir && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
-			sweep_one(arena_printf(&arena, "%s/%s", path,
-					       entry->d_name),
-				  is_draft);
+	while (dir && (entry = readdir(dir))) {
+		const char *one =
+			arena_printf(&arena, "%s/%s", path, entry->d_name);
+
+		if (entry->d_name[0] == '.')
+			continue;
+		if (!is_draft)
+			put_back(one);
+		sweep_one(one, is_draft);
+	}
 	if (dir)
 		closedir(dir);
 }
@@ -139,8 +166,9 @@ void depot_sweep(void)
 	/* another process sweeps, or places a server */
 	if (lock < 0)
 		return;
-	sweep_folder(drafts, true);
+	/* an older server that waits among the drafts goes back first */
 	sweep_folder(servers, false);
+	sweep_folder(drafts, true);
 }
 
 /* ---- drafts ---- */
@@ -213,10 +241,13 @@ static int rename_draft(struct draft *d, struct err *err)
 
 int draft_place(struct draft *d, const char *config, struct err *err)
 {
-	const char *marker = arena_printf(&d->arena, "%s/" UNFINISHED, d->path);
+	const char *marker =
+		arena_printf(&d->arena, "%s/%s", d->path,
+			     d->is_upgrade ? UPGRADING : UNFINISHED);
 
-	if (!d->is_upgrade &&
-	    fd_replace_file(marker, str_of(config ? config : ""), 0600, true,
+	if (d->is_upgrade)
+		config = d->path;
+	if (fd_replace_file(marker, str_of(config ? config : ""), 0600, true,
 			    err) < 0)
 		return -1;
 	/* nobody sweeps the older one before it is known to be of no use */
@@ -234,7 +265,8 @@ int draft_place(struct draft *d, const char *config, struct err *err)
 int draft_keep(struct draft *d, struct err *err)
 {
 	const char *marker =
-		arena_printf(&d->arena, "%s/" UNFINISHED, d->place);
+		arena_printf(&d->arena, "%s/%s", d->place,
+			     d->is_upgrade ? UPGRADING : UNFINISHED);
 
 	if (unlink(marker) < 0 && errno != ENOENT)
 		return err_sys(err, errno, "%s", marker);
@@ -370,6 +402,11 @@ int depot_check(const struct gate_request *request, struct err *err)
 
 	if (!name)
 		return 0;
+	/* of an upgrade that was killed */
+	if (access(arena_printf(&arena, "%s/../" UPGRADING,
+				depot_tree(name, &arena)),
+		   F_OK) == 0)
+		depot_sweep();
 	r = depot_read(name, &arena, &about, err);
 	if (r > 0)
 		return err_set(err, ERR_NOT_FOUND,

@@ -7,7 +7,9 @@
  *
  * A draft is locked by who makes it, and gets its place by one rename. A draft
  * without a lock was left by a process that was killed, and is swept away; so
- * is an installed server whose configuration was not written any more.
+ * is an installed server whose configuration was not written any more. During
+ * an upgrade the older server lies in the draft; when that is killed before
+ * draft_keep(), the next sweep, or start of the server, puts it back.
  *
  *	draft_open("files", &d, err)
  *	... fill d.tree ...

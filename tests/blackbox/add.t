@@ -388,6 +388,45 @@ ended() {
 wait_for 10 ended
 nothing_left "no program is left" "$servers/killed"
 
+# ---- an upgrade that is killed ----
+
+# upgrade_killed FOLDER CALL...: what the server says after an upgrade to the
+# folder was killed at these calls, the first ones of each, each answer once
+upgrade_killed() {
+	local n call
+
+	for call in "${@:2}"; do
+		for n in 1 2; do
+			rm -f tried
+			"$HELPERS/fail" tried "$call" KILL $n -- "$BIN" \
+				upgrade up "$1" >said 2>&1
+			[[ -e tried ]] || break
+			run_matins call t --server up
+			cat "$out" "$err"
+		done
+	done | uniq
+}
+rm -rf made/data/[0-9]*
+cp -r made second
+echo second >second/data/text.txt
+cp -r made broken
+echo 'raise SystemExit(3)' >broken/server.py
+run_matins add custom made --name up -- "$PYTHON" server.py
+if "$HELPERS/fail" tried lseek EIO 1000 -- "$(type -P true)" 2>/dev/null; then
+	is "by one that does not start: the old one stays, whole" \
+		"$(upgrade_killed broken rename renameat2)" first
+	is "by one that starts: the old one stays, or the new one, whole" \
+		"$(upgrade_killed second rename renameat2 unlink)" $'first\nsecond'
+else
+	skip "an upgrade that is killed" "no process can be traced here"
+fi
+wait_for 10 swept "$(leftovers | grep -v '^up\.')"
+is "nothing is left of it" "$(ls -A "$base/installing")" ""
+run_matins upgrade up second
+exit_is "then it is upgraded" 0
+run_matins call t --server up
+out_is "then the new one answers" second
+
 as_user run_matins add custom made --name plain -- "$PYTHON" server.py
 exit_is "an ordinary user installs, too" 0
 as_user run_matins call t --server plain
