@@ -30,6 +30,8 @@ static const struct {
 	{"attempt to write a readonly database", SAID_WRITE},
 	{"enoent", SAID_MISSING},
 	{"no such file or directory", SAID_MISSING},
+	/* of dash, about the folder of a file that was to be made */
+	{"directory nonexistent", SAID_MISSING},
 	{"cannot access", SAID_MISSING},
 	{"can't cd to", SAID_MISSING},
 	{"no module named", SAID_MODULE},
@@ -227,7 +229,8 @@ static struct str name_behind(struct str behind)
 
 /*
  * The name of a file that was to be made or replaced. "sh: 1: gzip: Permission
- * denied" is about a program, so there only a verb tells.
+ * denied" and "sh: 1: gzip: not found" are about a program, so there only a
+ * verb tells.
  */
 static struct str name_in(struct str line, struct str words,
 			  enum said_kind kind)
@@ -235,7 +238,7 @@ static struct str name_in(struct str line, struct str words,
 	size_t at = (size_t)(words.p - line.p);
 	struct str part = last_part(str_first(line, at));
 	struct str made = made_name(part), name;
-	bool is_file = kind != SAID_ACCESS;
+	bool is_file = kind != SAID_ACCESS && kind != SAID_MISSING;
 
 	name = last_quoted(is_file ? part : made);
 	if (!name.p)
@@ -276,9 +279,8 @@ struct said_refusal said_refusal(struct str text)
 		if (here.kind != SAID_DOWNLOAD && here.kind != SAID_BUSY &&
 		    here.kind != SAID_MODULE)
 			here.path = path_in(line);
-		if (!here.path.p &&
-		    (here.kind == SAID_ACCESS || here.kind == SAID_WRITE ||
-		     here.kind == SAID_BUSY))
+		if (!here.path.p && here.kind != SAID_DOWNLOAD &&
+		    here.kind != SAID_MODULE)
 			here.path = name_in(line, words, here.kind);
 		here.makes = is_making(line);
 		if (is_better(&here, &best))

@@ -510,8 +510,9 @@ bool file_find(struct file_finder *f, struct refused_file *ret)
 	}
 	is_granted = path_is_beneath(file.path, &p->read) ||
 		     path_is_beneath(file.path, &p->write);
-	if (r.kind == SAID_MISSING && *file.path && !is_there && !is_granted &&
-	    (r.makes || is_writer(f) || is_draft(f, file.path)))
+	if (r.kind == SAID_MISSING && *file.path && !is_granted &&
+	    (r.makes ||
+	     (!is_there && (is_writer(f) || is_draft(f, file.path)))))
 		r.kind = SAID_WRITE;
 	/* a file that does not exist, or is granted, needs no grant */
 	if (r.kind == SAID_MISSING && (!*file.path || !is_there || is_granted))

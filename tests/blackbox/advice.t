@@ -305,6 +305,15 @@ echo old >"$HOME/out/old"
 echo milk >"$HOME/out/list"
 chmod 666 "$HOME"/out/*
 out_row="sandbox.write = [\"$HOME/out\"]"
+step nowhere "$script
+command = 'sh'
+args = ['-c', 'echo new >$HOME/out/new']"
+json_is "a shell that says the folder is not there: the folder to grant" \
+	step_results[0].advice[0].toml "$out_row"
+step nowhere "$script
+command = 'sh'
+args = ['-c', 'echo new >$HOME/absent/new']"
+out_unlike "a folder that is nowhere is not offered" 'sandbox.write'
 for row in '' "sandbox.read = ['~/out/old']"; do
 	step removed "$script
 command = 'sh'

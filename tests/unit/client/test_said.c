@@ -84,6 +84,9 @@ TEST(said_refusal, name_of_a_write, needs_no_slash)
 	says("OSError: [Errno 30] Read-only file system: 'kept'", SAID_WRITE,
 	     "kept");
 	says("EROFS: read-only file system, open 'kept'", SAID_WRITE, "kept");
+	says("sh: 1: cannot create out/x: Directory nonexistent", SAID_MISSING,
+	     "out/x");
+	says("sh: 1: cannot open out/x: No such file", SAID_NOTHING, NULL);
 	/* programs that were refused, and words that are no files */
 	says("sh: 1: gzip: Permission denied", SAID_ACCESS, NULL);
 	says("env: 'gzip': Permission denied", SAID_ACCESS, NULL);
