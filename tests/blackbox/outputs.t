@@ -232,9 +232,16 @@ kill -TERM "$writer"
 wait "$writer"
 is "SIGTERM ends a write to a FIFO that is full" $? 143
 routine :
+rm -rf "$XDG_STATE_HOME/matins/reports"
 "$BIN" run -c r.toml r -o fifo 2>/dev/null &
 writer=$!
-wait_for 15 grep -Eq 'pipe_w|poll_sched' "/proc/$writer/wchan"
+# reports PID: its report is stored, and it waits in a write: nothing else of a
+# run waits so late
+reports() {
+	[[ -n $(find "$XDG_STATE_HOME/matins/reports" -name '*.json') ]] &&
+		grep -Eq 'pipe_w|poll_sched' "/proc/$1/wchan"
+}
+wait_for 15 reports "$writer"
 kill -TERM "$writer"
 wait "$writer"
 is "SIGTERM ends a report that nobody reads" $? 143
