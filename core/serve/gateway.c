@@ -8,6 +8,7 @@
 #include "core/base/scan.h"
 #include "core/base/state_dir.h"
 #include "core/client/tool_check.h"
+#include "core/mcp/wire/http_fields.h"
 #include "core/mcp/wire/merged_name.h"
 #include "core/run/pinned.h"
 #include "core/run/plan.h"
@@ -191,11 +192,8 @@ static void take_list(struct upstream *up, const struct listing *l)
 	char merged[MERGED_NAME_BYTES + 1];
 
 	arena_release(&list->arena);
-	*list = (struct catalogue){
-		.arena = ARENA_INIT,
-		.item = ARENA_ARRAY(&list->arena, struct shown, l->n + 1),
-		.is_known = true,
-	};
+	*list = (struct catalogue){.arena = ARENA_INIT, .is_known = true};
+	list->item = ARENA_ARRAY(&list->arena, struct shown, l->n + 1);
 	for (size_t i = 0; i < l->n; i++) {
 		AUTO(buf_release) struct buf room = BUF_INIT(BUF_UNBOUNDED);
 		AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
@@ -618,7 +616,8 @@ static struct deal *deal_of(const struct upstream *up, uint64_t ticket)
 			continue;
 		if (d->ticket == ticket)
 			return d;
-		if (only && only->call->s != d->call->s)
+		if (only &&
+		    (only->call->s != d->call->s || d->call->s->is_shared))
 			return NULL;
 		only = d;
 	}
@@ -829,6 +828,25 @@ static void deny(struct deal *d, const char *why)
 	server_finish(c, false);
 }
 
+/* Compare the head of a call's request with its arguments. False: an error was
+   answered. */
+static bool head_agrees(struct deal *d, struct str tool, struct arena *arena)
+{
+	const struct server_call *c = d->call;
+	const char *name;
+
+	if (!c->s->field || !server_is_alone(c) || !c->to)
+		return true;
+	name = http_params_differ(tool, buf_str(&d->args), c->s->field, c->to,
+				  arena);
+	if (!name)
+		return true;
+	server_refuse(end_deal(d), MCP_HEADER_MISMATCH,
+		      arena_printf(arena, "%s is not the argument of the call",
+				   name));
+	return false;
+}
+
 /* Judge the tool as the server lists it now, then call it. */
 static void on_tools(void *arg, const struct client_listed *l)
 {
@@ -854,6 +872,8 @@ static void on_tools(void *arg, const struct client_listed *l)
 			      "the server has no such tool any more");
 		return;
 	}
+	if (!head_agrees(d, item->json, &arena))
+		return;
 	why = tool_policy_names(up->server, buf_cstr(&d->name),
 				tool_policy_write(config, up->plan->step),
 				up->g->o.confirmed, &arena);

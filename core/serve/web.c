@@ -16,9 +16,15 @@
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/base/text.h"
+#include "core/mcp/wire/http_fields.h"
 
-/* Events that a client does not read, bytes: progress is left out then. */
+/* Events that a client does not read, bytes: progress is left out then, and for
+   others the stream is closed. */
 #define WAITING_BYTES (1024 * 1024)
+/* A message of this size is read, whatever others hold, bytes. */
+#define SMALL_BYTES (64 * 1024)
+/* Connections that wait for whole requests are looked at so often, seconds. */
+#define SWEEP_S 5
 #define META "io.modelcontextprotocol/"
 
 #define FUNCTIONS(X)                         \
@@ -31,6 +37,7 @@
 	X(MHD_suspend_connection)            \
 	X(MHD_resume_connection)             \
 	X(MHD_lookup_connection_value)       \
+	X(MHD_get_connection_values)         \
 	X(MHD_create_response_from_buffer)   \
 	X(MHD_create_response_from_callback) \
 	X(MHD_add_response_header)           \
@@ -53,18 +60,39 @@ struct web_session {
 	struct exchange *stream; /* its GET; NULL: none is open */
 };
 
+/* Uses of a connection, those first that are given up first for others. */
+enum link_use {
+	LINK_UNKNOWN, /* has shown no token */
+	LINK_KNOWN,   /* a request is awaited, or is read */
+	LINK_STREAM,  /* what belongs to no call */
+	LINK_BUSY,    /* a request is answered */
+	LINK_OVER,    /* to be closed */
+};
+
+struct link {
+	struct link *next;
+	int fd; /* of the library */
+	enum link_use use;
+	/* A whole request must be there by then; of a stream: when it began. */
+	uint64_t until_ns;
+};
+
 /* One HTTP request. */
 struct exchange {
 	struct web *web;
 	struct MHD_Connection *connection;
+	struct link *link;
 	struct exchange *next;
 	struct web_session *of;	    /* NULL: of the newer era */
 	struct server_session *fed; /* session that has its message */
 	struct buf body, out;	    /* of the request; for the client */
 	size_t sent;		    /* of .out */
+	size_t held;		    /* of both, as .web counts them */
 	struct loop_watch gone;	    /* the client closes the connection */
 	unsigned status;	    /* of an answer that is a document */
 	bool is_too_long, is_read;  /* the body, to its end */
+	bool has_no_room;	    /* others hold too much */
+	bool is_double;		    /* a field of the head */
 	bool is_stream, is_begun;   /* events; the reply has begun */
 	bool is_done;		    /* nothing follows */
 	bool is_suspended, is_closed;
@@ -79,8 +107,12 @@ struct web {
 	struct web_session *sessions;
 	size_t n_sessions;
 	struct exchange *exchanges;
+	struct link *links;
+	size_t n_links;
+	size_t held; /* bytes of all exchanges */
 	char *url;
 	const char *host; /* of .url, with the port */
+	bool is_any;	  /* it listens at every address */
 	bool has_woken;	  /* since the library ran */
 	struct arena arena;
 };
@@ -115,7 +147,84 @@ static void on_ready(void *arg, UNUSED uint32_t events)
 	run(arg);
 }
 
-/* ---- waiting connections ---- */
+/* ---- connections ---- */
+
+static void close_link(struct link *l)
+{
+	l->use = LINK_OVER;
+	(void)shutdown(l->fd, SHUT_RDWR);
+}
+
+/* Make room for others: close the connection that is missed least. */
+static void bound_links(const struct web *w)
+{
+	struct link *found = NULL;
+
+	if (w->n_links <= WEB_CONNECTIONS - WEB_SPARE)
+		return;
+	for (struct link *l = w->links; l; l = l->next)
+		if (l->use < LINK_BUSY &&
+		    (!found || l->use < found->use ||
+		     (l->use == found->use && l->until_ns < found->until_ns)))
+			found = l;
+	if (found)
+		close_link(found);
+}
+
+static void use_link(struct exchange *x, enum link_use use, uint64_t wait_s)
+{
+	if (x->link->use == LINK_OVER)
+		return;
+	x->link->use = use;
+	x->link->until_ns = loop_now(x->web->o.loop) + wait_s * NS_PER_S;
+}
+
+static void on_connection(void *arg, struct MHD_Connection *c, void **own,
+			  enum MHD_ConnectionNotificationCode how)
+{
+	struct web *w = arg;
+	struct link *l = *own, **at = &w->links;
+	const union MHD_ConnectionInfo *i;
+
+	if (how == MHD_CONNECTION_NOTIFY_STARTED) {
+		i = mhd.MHD_get_connection_info(
+			c, MHD_CONNECTION_INFO_CONNECTION_FD);
+		*own = l = mem_zalloc(sizeof(*l));
+		*l = (struct link){
+			.next = w->links,
+			.fd = i ? i->connect_fd : -1,
+			.until_ns =
+				loop_now(w->o.loop) + WEB_PATIENCE_S * NS_PER_S,
+		};
+		w->links = l;
+		w->n_links++;
+		bound_links(w);
+		return;
+	}
+	*own = NULL;
+	while (*at != l)
+		at = &(*at)->next;
+	*at = l->next;
+	w->n_links--;
+	free(l);
+}
+
+/* Count what a request holds. */
+static void count(struct exchange *x)
+{
+	size_t now = x->body.n + x->out.n;
+
+	x->web->held += now - x->held;
+	x->held = now;
+}
+
+static bool is_full(const struct exchange *x, size_t more)
+{
+	return x->held + more > SMALL_BYTES &&
+	       x->web->held + more > WEB_HELD_BYTES;
+}
+
+/* ---- waiting requests ---- */
 
 static void wake(struct exchange *x)
 {
@@ -212,6 +321,7 @@ static ssize_t on_room(void *arg, UNUSED uint64_t at, char *room, size_t max)
 	if (x->sent == x->out.n) {
 		buf_clear(&x->out);
 		x->sent = 0;
+		count(x);
 	}
 	return (ssize_t)n;
 }
@@ -259,8 +369,16 @@ static void on_message(void *arg, const struct server_call *c,
 	struct web_session *of = arg;
 	struct exchange *x = c ? c->to : of ? of->stream : NULL;
 
-	if (!x || (kind == SERVER_PROGRESS && x->out.n > WAITING_BYTES))
+	if (!x || x->is_closed ||
+	    (kind == SERVER_PROGRESS && x->out.n > WAITING_BYTES))
 		return;
+	if (is_full(x, message.n) ||
+	    (kind == SERVER_MESSAGE && x->out.n > WAITING_BYTES)) {
+		close_link(x->link);
+		x->is_closed = true;
+		wake(x);
+		return;
+	}
 	if (kind == SERVER_ANSWER && !x->is_stream) {
 		x->status = !message.n ? 202 : of ? 200 : status_of(message);
 		buf_add_str(&x->out, message);
@@ -268,6 +386,7 @@ static void on_message(void *arg, const struct server_call *c,
 		x->is_stream = true;
 		add_event(x, message);
 	}
+	count(x);
 	x->is_done = kind == SERVER_ANSWER && x != (of ? of->stream : NULL);
 	wake(x);
 }
@@ -295,35 +414,40 @@ static void end_session(struct web_session *s)
 }
 
 /* The one that was idle longest, without open calls; NULL: there is none. */
-static struct web_session *idlest(const struct web *w)
+static struct web_session *idlest(const struct web *w, bool may_stream)
 {
 	struct web_session *found = NULL;
 
 	for (struct web_session *s = w->sessions; s; s = s->next)
-		if (!s->session.n_calls && !s->stream &&
+		if (!s->session.n_calls && (!s->stream || may_stream) &&
 		    (!found || s->used_ns < found->used_ns))
 			found = s;
 	return found;
 }
 
-/* End one session at a time: the next is looked for soon. */
+/* End one old session at a time: the next is looked for soon. */
 static void on_sweep(void *arg)
 {
 	struct web *w = arg;
 	uint64_t now = loop_now(w->o.loop);
-	struct web_session *s = idlest(w);
+	struct web_session *s = idlest(w, false);
 	bool is_old = s && s->used_ns + WEB_IDLE_S * NS_PER_S < now;
 
 	if (is_old)
 		end_session(s);
+	for (struct link *l = w->links; l; l = l->next)
+		if (l->use < LINK_STREAM && l->until_ns < now)
+			close_link(l);
 	loop_timer_set(w->o.loop, &w->sweep,
-		       now + (is_old ? NS_PER_MS : 60 * NS_PER_S));
+		       now + (is_old ? NS_PER_MS : SWEEP_S * NS_PER_S));
 }
 
 static struct web_session *new_session(struct web *w)
 {
-	struct web_session *s = idlest(w);
+	struct web_session *s = idlest(w, false);
 
+	if (!s)
+		s = idlest(w, true);
 	if (w->n_sessions >= WEB_SESSIONS && !s)
 		return NULL;
 	if (w->n_sessions >= WEB_SESSIONS)
@@ -355,6 +479,11 @@ static const char *header(const struct exchange *x, const char *name)
 					       name);
 }
 
+static const char *field(const void *to, const char *name)
+{
+	return header(to, name);
+}
+
 /* No byte of the token is told by the time that it takes. */
 static bool has_token(const struct exchange *x)
 {
@@ -372,23 +501,22 @@ static bool has_token(const struct exchange *x)
 }
 
 /* Is it this machine by a name that no other can have, or the address that we
-   were told? */
-static bool is_ours(const struct web *w, const char *host)
+   were told? An address is none that a page could have its own name lead to. */
+static bool is_ours(const struct web *w, const char *text)
 {
-	static const char *const local[] = {"localhost", "127.0.0.1", "[::1]"};
+	const char *end = strrchr(text, ':');
+	struct str host = str_of(text);
+	struct address a;
 
-	if (!strcmp(host, w->host))
+	if (end && !end[1 + strspn(end + 1, "0123456789")])
+		host.n = (size_t)(end - text);
+	if (!strcmp(text, w->host) ||
+	    (host.n == 9 && !strncasecmp(text, "localhost", 9)))
 		return true;
-	for (size_t i = 0; i < ARRAY_LEN(local); i++) {
-		size_t n = strlen(local[i]);
-
-		if (!strncasecmp(host, local[i], n) &&
-		    (!host[n] ||
-		     (host[n] == ':' &&
-		      !host[n + 1 + strspn(host + n + 1, "0123456789")])))
-			return true;
-	}
-	return false;
+	if (host.n > 2 && host.p[0] == '[' && host.p[host.n - 1] == ']')
+		host = (struct str){host.p + 1, host.n - 2};
+	return address_read(host, &a) &&
+	       (w->is_any || address_class_of(&a) == ADDRESS_LOOPBACK);
 }
 
 static bool is_origin_ours(const struct web *w, const char *origin)
@@ -398,8 +526,23 @@ static bool is_origin_ours(const struct web *w, const char *origin)
 	return host && is_ours(w, host + 3);
 }
 
+/* Stop at a field that is there twice with a meaning for us: who reads one of
+   them may not be who reads the other. */
+static enum MHD_Result is_single(void *arg, UNUSED enum MHD_ValueKind kind,
+				 const char *name, const char *value)
+{
+	static const char *const judged[] = {"Host", "Origin", "Authorization"};
+	struct exchange *x = arg;
+	bool is_judged = !strncasecmp(name, "Mcp-", 4);
+
+	for (size_t i = 0; i < ARRAY_LEN(judged); i++)
+		is_judged |= !strcasecmp(name, judged[i]);
+	x->is_double |= is_judged && header(x, name) != value;
+	return x->is_double ? MHD_NO : MHD_YES;
+}
+
 /* Refuse a request by its head. 0: nothing stands against it. */
-static unsigned judge_head(const struct exchange *x, const char *path)
+static unsigned judge_head(struct exchange *x, const char *path)
 {
 	const char *host = header(x, "Host"), *origin = header(x, "Origin");
 
@@ -408,6 +551,10 @@ static unsigned judge_head(const struct exchange *x, const char *path)
 		return 403;
 	if (!has_token(x))
 		return 401;
+	(void)mhd.MHD_get_connection_values(x->connection, MHD_HEADER_KIND,
+					    is_single, x);
+	if (x->is_double)
+		return 400;
 	return strcmp(path, "/mcp") ? 404 : 0;
 }
 
@@ -417,9 +564,11 @@ static bool agrees(const struct exchange *x, const char *name, struct str value)
 	const char *given = header(x, name);
 
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf said = BUF_INIT(BUF_UNBOUNDED);
 
 	return given && value.p && scan_string(value, &text) &&
-	       str_eq(str_trim(str_of(given)), buf_str(&text));
+	       http_decode(str_of(given), &said) &&
+	       str_eq(buf_str(&said), buf_str(&text));
 }
 
 /* Headers of the newer era repeat the message. */
@@ -462,6 +611,8 @@ static enum MHD_Result post_newer(struct exchange *x, struct str message,
 				  ? judge_headers(x, message, version)
 				  : NULL;
 
+	if (scan_is(scan_some(message, "method"), "subscriptions/listen"))
+		use_link(x, LINK_STREAM, 0);
 	if (!why)
 		return feed(x, &x->web->newer, message, is_request);
 	(void)rpc_read(message, &m);
@@ -473,11 +624,16 @@ static enum MHD_Result post_newer(struct exchange *x, struct str message,
 static enum MHD_Result post(struct exchange *x)
 {
 	const char *id = header(x, "Mcp-Session-Id");
+	const char *revision = header(x, "MCP-Protocol-Version");
 	struct str message, meta, version = {NULL, 0};
 	struct rpc_message m = {.type = RPC_REQUEST};
 	struct err err = ERR_INIT;
 	bool is_request;
 
+	if (x->has_no_room)
+		return refuse(x, 503, RPC_INTERNAL_ERROR,
+			      "other requests hold all the memory that there "
+			      "is for them");
 	if (x->is_too_long)
 		return refuse(x, 413, RPC_INVALID_REQUEST,
 			      "the message is too long");
@@ -503,6 +659,10 @@ static enum MHD_Result post(struct exchange *x)
 		if (!x->of)
 			return refuse(x, 404, RPC_INVALID_REQUEST,
 				      "there is no such session");
+		if (revision && !mcp_revision_find(str_of(revision)))
+			return refuse(x, 400, RPC_INVALID_REQUEST,
+				      "MCP-Protocol-Version is none that is "
+				      "known");
 	} else {
 		return post_newer(x, message, version, is_request);
 	}
@@ -527,6 +687,7 @@ static enum MHD_Result get(struct exchange *x)
 			      "the session has a stream already");
 	x->of->stream = x;
 	x->is_stream = true;
+	use_link(x, LINK_STREAM, 0);
 	buf_adds(&x->out, ": open\n\n");
 	return begin_reply(x);
 }
@@ -546,16 +707,18 @@ static enum MHD_Result delete_session(struct exchange *x)
 static enum MHD_Result begin(struct exchange *x, const char *path)
 {
 	static const char *const whys[] = {
-		[401 - 401] = "a bearer token is needed: the file that the "
-			      "server named has it",
-		[403 - 401] = "Host or Origin is not of this machine",
-		[404 - 401] = "MCP is served at /mcp",
+		[0] = "a field of the head is there twice",
+		[1] = "a bearer token is needed: see what the server printed",
+		[3] = "Host or Origin is not of this machine",
+		[4] = "MCP is served at /mcp",
 	};
 	unsigned status = judge_head(x, path);
 
-	return status ? refuse(x, status, RPC_INVALID_REQUEST,
-			       whys[status - 401])
-		      : MHD_YES;
+	if (status)
+		return refuse(x, status, RPC_INVALID_REQUEST,
+			      whys[status - 400]);
+	use_link(x, LINK_KNOWN, WEB_BODY_S);
+	return MHD_YES;
 }
 
 static struct exchange *new_exchange(struct web *w, struct MHD_Connection *c)
@@ -565,6 +728,9 @@ static struct exchange *new_exchange(struct web *w, struct MHD_Connection *c)
 	*x = (struct exchange){
 		.web = w,
 		.connection = c,
+		.link = mhd.MHD_get_connection_info(
+				   c, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
+				->socket_context,
 		.next = w->exchanges,
 		.body = BUF_INIT(LIMIT_SERVER_BYTES),
 		.out = BUF_INIT(BUF_UNBOUNDED),
@@ -572,6 +738,16 @@ static struct exchange *new_exchange(struct web *w, struct MHD_Connection *c)
 	};
 	w->exchanges = x;
 	return x;
+}
+
+static void add_body(struct exchange *x, struct str data)
+{
+	x->has_no_room |= is_full(x, data.n);
+	if (!x->has_no_room && !x->is_too_long)
+		x->is_too_long = buf_add(&x->body, data.p, data.n) == BUF_FULL;
+	else
+		buf_release(&x->body);
+	count(x);
 }
 
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *c,
@@ -588,7 +764,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c,
 	if (x->is_begun)
 		return MHD_YES;
 	if (*n) {
-		x->is_too_long |= buf_add(&x->body, data, *n) == BUF_FULL;
+		add_body(x, (struct str){data, *n});
 		*n = 0;
 		return MHD_YES;
 	}
@@ -596,6 +772,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c,
 	if (x->is_read)
 		return begin_reply(x);
 	x->is_read = true;
+	use_link(x, LINK_BUSY, 0);
 	if (!strcmp(method, "POST"))
 		return post(x);
 	if (!strcmp(method, "GET"))
@@ -618,12 +795,15 @@ static void on_completed(void *arg, UNUSED struct MHD_Connection *c, void **own,
 		at = &(*at)->next;
 	*at = x->next;
 	loop_unwatch(w->o.loop, &x->gone);
+	if (x->link->use != LINK_UNKNOWN)
+		use_link(x, LINK_KNOWN, WEB_PATIENCE_S);
 	if (x->of && x->of->stream == x)
 		x->of->stream = NULL;
 	if (x->fed)
 		server_drop(x->fed, x);
 	buf_release(&x->body);
 	buf_release(&x->out);
+	count(x);
 	free(x);
 }
 
@@ -665,11 +845,16 @@ static int listen_at(struct web *w, int *ret, struct err *err)
 		      SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (*ret < 0 ||
 	    setsockopt(*ret, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+	    /* those that it accepts have it, too: a stream whose client is gone
+	       without a word ends */
+	    setsockopt(*ret, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on)) < 0 ||
 	    bind(*ret, &at.any, at.bytes) < 0 || listen(*ret, 128) < 0 ||
 	    getsockname(*ret, &at.any, &at.bytes) < 0 ||
 	    !address_of(&at.any, &a))
 		return err_sys(err, errno, "--http %s", w->o.address);
 	is_v6 = at.any.sa_family == AF_INET6;
+	w->is_any = is_v6 ? IN6_IS_ADDR_UNSPECIFIED(&at.v6.sin6_addr)
+			  : at.v4.sin_addr.s_addr == INADDR_ANY;
 	address_text(&a, text);
 	w->url = mem_printf("http://%s%s%s:%u/mcp", is_v6 ? "[" : "", text,
 			    is_v6 ? "]" : "",
@@ -702,6 +887,7 @@ static int start(struct web *w, struct err *err)
 		say_nothing, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned)WEB_CONNECTIONS,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)WEB_PATIENCE_S,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, w,
 		MHD_OPTION_NOTIFY_COMPLETED, on_completed, w, MHD_OPTION_END);
 	if (!w->daemon) {
 		fd_closep(&fd);
@@ -727,6 +913,7 @@ int web_new(const struct web_options *o, struct web **ret, struct err *err)
 	server_init(&w->newer, o->info, o->arg, on_message, NULL);
 	w->newer.state = SERVER_ALONE;
 	w->newer.is_shared = true;
+	w->newer.field = field;
 	if (start(w, err) < 0) {
 		web_free(w);
 		return -1;

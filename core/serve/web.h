@@ -26,8 +26,15 @@
 #define WEB_IDLE_S 3600
 /* Connections at one time. */
 #define WEB_CONNECTIONS 512
-/* Seconds for each portion of a request. */
+/* So many of them stay free: for a new one the oldest goes that has shown no
+   token, then one without a request, then a stream. */
+#define WEB_SPARE 64
+/* Seconds for a head with the token, and for the whole of a body. */
 #define WEB_PATIENCE_S 30
+#define WEB_BODY_S 120
+/* Bytes of requests, and of answers that clients do not read; of more only
+   small requests are taken. */
+#define WEB_HELD_BYTES (512 * 1024 * 1024)
 
 struct web;
 

@@ -109,6 +109,9 @@ struct server_session {
 	/* Set by the owner: many clients of the newer era share it. It bounds
 	   how many of them there are; one that cancels drops its stream. */
 	bool is_shared;
+	/* Likewise: a field of the head of a request, c->to; NULL: it has none.
+	   NULL: requests have no heads. */
+	const char *(*field)(const void *to, const char *name);
 	char client[64];	/* name of the client, cut; "" before */
 	struct server_can can;	/* of initialize */
 	uint64_t last_question; /* number of it */

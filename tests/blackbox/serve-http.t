@@ -14,7 +14,7 @@ def put(**m):
     print(json.dumps({"jsonrpc": "2.0", **m}), flush=True)
 
 
-asking = None
+asking = held = None
 for line in sys.stdin:
     m = json.loads(line)
     if "method" not in m and asking:
@@ -33,7 +33,10 @@ for line in sys.stdin:
     elif m["method"] == "tools/list":
         put(id=m["id"], result={"tools": [
             {"name": n, "inputSchema": {"type": "object"}}
-            for n in ("live", "say", "ask", "change")]})
+            for n in ("live", "say", "ask", "change", "hold")] + [{
+                "name": "where", "inputSchema": {
+                    "type": "object", "properties": {"place": {
+                        "type": "string", "x-mcp-header": "Place"}}}}]})
     elif m["method"] != "tools/call":
         put(id=m["id"], error={"code": -32601, "message": "no"})
     elif name == "ask":
@@ -41,7 +44,14 @@ for line in sys.stdin:
         put(id="q", method="elicitation/create", params={
             "message": "what?", "requestedSchema": {
                 "type": "object", "properties": {"a": {"type": "string"}}}})
+    elif name == "hold":
+        held = m["id"]
+        with open("held", "w", encoding="ascii"):
+            pass
     else:
+        if held:
+            put(id=held, result={"content": []})
+            held = None
         if name == "change":
             put(method="notifications/tools/list_changed")
         put(id=m["id"], result={"content": [{
@@ -52,6 +62,8 @@ cat >matins.toml <<-END
 	[servers.frail]
 	command = "$PYTHON"
 	args = ["frail.py"]
+	cwd = "."
+	sandbox = { write = ["."] }
 	[routines.two]
 	[[routines.two.steps]]
 	name = "a"
@@ -112,8 +124,12 @@ is "a stream that is closed cancels its call" "$(scene gone)" ""
 nothing_left "a stream that is closed: nothing is left" "$T/begun; sleep 986"
 is "a request that gets no answer ends" "$(scene ends)" ""
 is "clients that are slow hold nobody up" "$(scene slow)" ""
+is "what a head says must be what the message says" "$(scene heads)" ""
+is "a question is put to no other client" "$(scene crossed)" ""
+is "connections without a token go for others" "$(scene crowd)" ""
 is "a hundred clients at once have their own answers" "$(scene many)" ""
 is "sessions are bounded" "$(scene sessions)" ""
+is "sessions that only have a stream go, too" "$(scene streams)" ""
 
 kill "$server"
 wait "$server"

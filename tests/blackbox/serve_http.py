@@ -154,6 +154,121 @@ def eras(c):
         say("a session that was ended lives")
 
 
+def raw(head, body=b""):
+    """Status of a request as it is written here."""
+    s = socket.create_connection((URL.hostname, URL.port), timeout=LIMIT_S)
+    s.sendall(b"POST /mcp HTTP/1.1\r\nConnection: close\r\n" +
+              "".join(x + "\r\n" for x in head).encode() + b"\r\n" + body)
+    got = b""
+    while True:
+        try:
+            more = s.recv(65536)
+        except ConnectionError:
+            break
+        if not more:
+            break
+        got += more
+    s.close()
+    return int(got.split()[1]) if got else 0
+
+
+def heads(c):
+    """Fields that are there twice, or say something else than the body."""
+    body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+    c.hello()
+    good = ["Host: localhost", "Authorization: Bearer " + TOKEN,
+            "Mcp-Session-Id: " + c.session, f"Content-Length: {len(body)}"]
+    for want, more in (
+            (200, []),
+            (400, ["Authorization: Bearer x"]),
+            (400, ["Host: evil.example"]),
+            (400, ["Mcp-Session-Id: x"]),
+            (400, ["MCP-Protocol-Version: 1999-01-01"]),
+            (200, ["MCP-Protocol-Version: 2025-11-25"])):
+        got = raw(good + more, body)
+        if got != want:
+            say(want, more, got)
+    for want, host in ((200, "LOCALHOST:1"), (200, "[::1]:80"),
+                       (200, "127.0.0.1"), (403, "[::2]:80"),
+                       (403, "192.0.2.1:80"), (403, "localhost."),
+                       (403, "localhost@evil.example"), (403, "")):
+        got = raw(["Host: " + host] + good[1:], body)
+        if got != want:
+            say(want, host, got)
+    for length in "-1", "1x", str(1 << 70):
+        if raw(good[:3] + ["Content-Length: " + length]) not in (0, 400, 413):
+            say("Content-Length", length)
+    if raw(good[:3] + ["Transfer-Encoding: chunked"],
+           b"7;x=y\r\n" + body[:7] + b"\r\n%x\r\n" % len(body[7:]) +
+           body[7:] + b"\r\n0\r\nT: 1\r\n\r\n") != 200:
+        say("chunks")
+    if raw(good[:3] + ["Transfer-Encoding: chunked"],
+           b"ffffffffffffffffff\r\n") not in (0, 400, 413):
+        say("a chunk without end")
+    c.session = None
+    c.alone("tools/list").text()
+    for want, name, more in (
+            (200, "live", {"Mcp_Name": "=?base64?bWNwX19mcmFpbF9fbGl2ZQ==?="}),
+            (400, "live", {"Mcp_Name": "=?base64?bWNwX19mcmFpbF9fbGl2?="}),
+            (400, "live", {"Mcp_Name": "=?base64?!?="}),
+            (400, "live", {"Mcp_Name": None}),
+            (400, "live", {"Mcp_Method": "tools/list"}),
+            (200, "where", {"Mcp_Param_Place": "here"}),
+            (200, "where", {"Mcp_Param_Place": "=?base64?aGVyZQ==?="}),
+            (400, "where", {"Mcp_Param_Place": "there"}),
+            (400, "where", {})):
+        r = Client().alone("tools/call", {
+            "name": "mcp__frail__" + name, "arguments": {"place": "here"}},
+            **more)
+        if r.status != want or (
+                want == 400 and r.answer()["error"]["code"] != -32020):
+            say(want, name, more, r.status)
+    r = c.alone("tools/call", {"name": "mcp__frail__where"},
+                Mcp_Param_Place="here")
+    if r.status != 400:
+        say("a field without its argument")
+
+
+def crossed(_):
+    """Two clients of the newer era: a question goes to neither in doubt."""
+    got = []
+
+    def hold():
+        got.append(Client().alone("tools/call", {"name": "mcp__frail__hold"},
+                                  {"elicitation": {}}).answer())
+
+    t = threading.Thread(target=hold)
+    t.start()
+    wait_for("held")
+    r = Client().alone("tools/call", {"name": "mcp__frail__ask"},
+                       {"elicitation": {}}).answer()
+    Client().alone("tools/call", {"name": "mcp__frail__live"}).text()
+    t.join()
+    if got[0].get("result", {}).get("resultType") != "complete":
+        say("the other one was asked", got)
+    if r.get("result", {}).get("resultType") != "complete":
+        say("answer", r)
+
+
+def crowd(_):
+    """More connections than there may be, none with a token."""
+    mine = Client()
+    mine.hello()
+    idle = []
+    for _ in range(700):
+        s = socket.create_connection((URL.hostname, URL.port))
+        s.sendall(b"POST /mcp HTTP/1.1\r\nHost: loc")
+        idle.append(s)
+    for _ in range(5):
+        c = Client()
+        if c.hello() != 202 or c.call("ping").status != 200:
+            say("a client after them")
+    if mine.call("ping").status != 200:
+        say("a client before them")
+    for s in idle:
+        s.close()
+
+
 def progress(c):
     c.hello()
     r = c.call("tools/call", {"name": "routine__two",
@@ -316,6 +431,21 @@ def sessions(_):
     r = Client()
     if r.hello() != 202:
         say("no more sessions")
+
+
+def streams(_):
+    """Sessions that are never ended, each with a stream that stays."""
+    kept = []
+    for _ in range(260):
+        c = Client()
+        if c.hello() != 202:
+            say("no more sessions")
+            break
+        c.ask("GET")
+        kept.append(c)
+    c = Client()
+    if c.hello() != 202 or c.call("ping").status != 200:
+        say("another client")
 
 
 globals()[sys.argv[1]](Client())

@@ -37,6 +37,21 @@ void http_encode(struct str text, struct buf *out)
 	buf_adds(out, "?=");
 }
 
+bool http_decode(struct str value, struct buf *out)
+{
+	const struct str start = STR("=?base64?"), end = STR("?=");
+
+	value = str_trim(value);
+	if (value.n < start.n + end.n || !str_starts(value, start.p) ||
+	    !str_ends(value, end.p)) {
+		buf_add_str(out, value);
+		return true;
+	}
+	value.n -= end.n;
+	return base64_decode(BASE64_STANDARD, str_skip(value, start.n), out,
+			     ERR_IGNORED) == 0;
+}
+
 static bool add_string(struct str value, struct buf *out)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
@@ -262,4 +277,33 @@ bool http_param_value(const struct http_param *p, struct str arguments,
 		break;
 	}
 	return false;
+}
+
+const char *http_params_differ(struct str tool, struct str arguments,
+			       const char *(*field)(const void *arg,
+						    const char *name),
+			       const void *arg, struct arena *arena)
+{
+	struct http_params params;
+
+	if (http_params_read(tool, arena, &params, ERR_IGNORED) < 0)
+		return NULL;
+	for (size_t i = 0; i < params.n; i++) {
+		AUTO(buf_release) struct buf due = BUF_INIT(BUF_UNBOUNDED);
+		AUTO(buf_release) struct buf want = BUF_INIT(BUF_UNBOUNDED);
+		AUTO(buf_release) struct buf said = BUF_INIT(BUF_UNBOUNDED);
+		const struct http_param *p = &params.item[i];
+		const char *name = arena_printf(arena, "Mcp-Param-%.*s",
+						STR_ARG(p->header));
+		const char *given = field(arg, name);
+		bool is_due = http_param_value(p, arguments, &due) &&
+			      http_decode(buf_str(&due), &want);
+
+		if (!given != !is_due)
+			return name;
+		if (given && (!http_decode(str_of(given), &said) ||
+			      !str_eq(buf_str(&said), buf_str(&want))))
+			return name;
+	}
+	return NULL;
 }

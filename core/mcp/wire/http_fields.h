@@ -6,6 +6,7 @@
  *	for each of params: http_param_value(&params.item[i], arguments, &out)
  *		-> "Mcp-Param-" + item[i].header, out
  *	http_name_value(method, params, &out)		-> "Mcp-Name"
+ * For a server: http_decode(), http_params_differ().
  *
  * Values are encoded where they need it: what is written is safe in a field.
  *
@@ -28,6 +29,9 @@
  * it would not survive (XH-5, XH-6).
  */
 void http_encode(struct str text, struct buf *out);
+/* Append the text of a value that was encoded, or was not. False: its Base64 is
+   broken. */
+bool http_decode(struct str value, struct buf *out) MUST_USE;
 
 /*
  * Append the value of Mcp-Name, encoded: the name of a tool or prompt, the URI
@@ -67,5 +71,18 @@ int http_params_read(struct str tool, struct arena *arena,
  */
 bool http_param_value(const struct http_param *p, struct str arguments,
 		      struct buf *out) MUST_USE;
+
+/*
+ * The field of a request that does not say what its arguments do; NULL: all
+ * that the tool asks for agree.
+ *
+ * tool   as for http_params_read(); one that breaks a rule asks for none
+ * field  value of a field of the request; NULL: it has none
+ * arena  of the name that is returned
+ */
+const char *http_params_differ(struct str tool, struct str arguments,
+			       const char *(*field)(const void *arg,
+						    const char *name),
+			       const void *arg, struct arena *arena) MUST_USE;
 
 #endif

@@ -76,9 +76,12 @@ static int do_looks(struct value_row *r)
 static int do_encode(struct value_row *r)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf back = BUF_INIT(BUF_UNBOUNDED);
 
 	add_decoded(&text, r->part[0]);
 	http_encode(buf_str(&text), &r->out);
+	assert_true(http_decode(buf_str(&r->out), &back));
+	assert_string_equal(buf_cstr(&back), buf_cstr(&text));
 	return 0;
 }
 
