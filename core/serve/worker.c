@@ -118,10 +118,13 @@ static void on_end(void *arg, UNUSED uint32_t ready)
 	AUTO(buf_release) struct buf said = BUF_INIT(WORKER_OUTPUT_BYTES);
 	struct worker *w = arg;
 	struct err err = ERR_INIT;
-	int status = gate_again_wait(&w->runs), r = 0;
+	int status, r = 0;
 
-	w->all->n_running--;
+	/* before its descriptor is closed: a child that is being started may
+	   still have a copy, and events of it came for ever */
 	loop_unwatch(w->all->loop, &w->end);
+	status = gate_again_wait(&w->runs);
+	w->all->n_running--;
 	while (w->work.done && w->events_fd >= 0 && read_events(w))
 		;
 	if (w->work.done && lseek(w->output, 0, SEEK_SET) < 0)
