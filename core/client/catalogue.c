@@ -1,5 +1,6 @@
 #include "core/client/catalogue.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -295,8 +296,8 @@ static bool is_same_member(const struct jdoc *a, const struct jdoc *b,
 	return x && y ? canon_equal(x, y) : x == y;
 }
 
-/* Say two objects the same of what they offer? title: also how it is called */
-static bool is_same(struct str a, struct str b, bool title)
+/* Say two objects the same of what they offer? */
+static bool is_same(struct str a, struct str b)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct jdoc *x, *y;
@@ -309,7 +310,7 @@ static bool is_same(struct str a, struct str b, bool title)
 		return false;
 	for (size_t i = 0; same && i < ARRAY_LEN(told); i++)
 		same = is_same_member(x, y, told[i]);
-	return same && (!title || is_same_member(x, y, "title"));
+	return same && is_same_member(x, y, "title");
 }
 
 static void note(struct catalogue *c, struct catalogue_changes *changes,
@@ -340,34 +341,114 @@ static struct catalogue_entry merged(struct catalogue *c,
 	}
 	if (old) {
 		e.first_seen = old->first_seen;
-		e.updated =
-			is_same(old->item, e.item, true) ? old->updated : now;
+		e.updated = is_same(old->item, e.item) ? old->updated : now;
 	}
 	return e;
+}
+
+/* What an entry says, in short. */
+struct told {
+	unsigned char sum[SHA256_BYTES];
+	size_t at; /* the entry */
+};
+
+static int compare_told(const void *a, const void *b)
+{
+	const struct told *x = a, *y = b;
+	const int r = memcmp(x->sum, y->sum, sizeof(x->sum));
+
+	return r ? r : (x->at > y->at) - (x->at < y->at);
+}
+
+/* Sum the told members; false: there is no description that tells it from
+   others. */
+static bool sum_told(struct str item, unsigned char ret[SHA256_BYTES])
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct sha256 sum;
+	struct jdoc *doc;
+
+	if (!scan_some(item, "description").p ||
+	    jdoc_parse(item, &arena, &doc, ERR_IGNORED) < 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(told); i++) {
+		const struct jdoc *member = jdoc_get(doc, told[i]);
+
+		if (member)
+			canon_compact(member, &text);
+		buf_addc(&text, '\n');
+	}
+	sha256_init(&sum);
+	sha256_add(&sum, text.p, text.n);
+	sha256_end(&sum, ret);
+	return true;
+}
+
+/* Sums of the entries that are new, in order; returns their number. */
+static size_t sum_new(struct catalogue *c, const struct catalogue_list *l,
+		      const char *now, struct told **ret)
+{
+	size_t n = 0;
+
+	*ret = ARENA_ARRAY(&c->arena, struct told, l->n + 1);
+	for (size_t i = 0; i < l->n; i++) {
+		(*ret)[n].at = i;
+		n += l->entry[i].first_seen == now &&
+		     sum_told(l->entry[i].item, (*ret)[n].sum);
+	}
+	qsort(*ret, n, sizeof(**ret), compare_told);
+	return n;
+}
+
+/* Find the first new entry that says what an item says; NULL: none does. */
+static const struct told *find_told(const struct told *all, size_t n,
+				    struct str item)
+{
+	struct told key = {.at = 0};
+	size_t from = 0, to = n;
+
+	if (!sum_told(item, key.sum))
+		return NULL;
+	while (from < to) {
+		const size_t at = from + (to - from) / 2;
+
+		if (compare_told(&all[at], &key) < 0)
+			from = at + 1;
+		else
+			to = at;
+	}
+	return from < n && memcmp(all[from].sum, key.sum, SHA256_BYTES) == 0
+		       ? &all[from]
+		       : NULL;
 }
 
 /* Name what came in the place of entries that are gone: it says the same. */
 static void find_renamed(struct catalogue *c, enum listing_kind kind,
 			 const char *now, struct catalogue_changes *changes)
 {
-	struct catalogue_list *l = &c->list[kind];
+	const struct catalogue_list *l = &c->list[kind];
+	struct catalogue_entry *e = l->entry;
+	struct told *all = NULL;
+	size_t n = 0;
 
+	/* changes come in the order of the entries */
 	for (size_t i = 0; i < changes->n; i++) {
 		struct catalogue_change *gone = &changes->item[i];
-		struct catalogue_entry *e = l->entry;
+		const struct told *found;
 
 		if (gone->what != CATALOGUE_DEPRECATED || gone->kind != kind)
 			continue;
+		if (!all)
+			n = sum_new(c, l, now, &all);
 		while (!str_eq(e->name, gone->name))
 			e++;
-		for (size_t k = 0; k < l->n && !e->renamed_to; k++) {
-			const struct catalogue_entry *new = &l->entry[k];
+		found = n && !e->renamed_to ? find_told(all, n, e->item) : NULL;
+		if (found) {
+			const struct str name = l->entry[found->at].name;
 
-			if (new->first_seen == now &&
-			    scan_some(new->item, "description")
-				    .p &&is_same(new->item, e->item, false))
-				e->renamed_to = arena_strndup(
-					&c->arena, new->name.p, new->name.n);
+			e->renamed_to =
+				arena_strndup(&c->arena, name.p, name.n);
 		}
 		gone->renamed_to = e->renamed_to;
 	}

@@ -105,6 +105,61 @@ TEST_IN(temp_dir, sync, changed_gone_and_new, are_told_and_dated)
 	assert_int_equal(catalogue_count(&c, LISTING_TOOLS), 3);
 }
 
+/* A list of tools x0, x1, … whose descriptions differ. */
+static const char *many_tools(char x, size_t n, struct arena *arena)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	for (size_t i = 0; i < n; i++)
+		buf_addf(&out,
+			 "%s{\"name\":\"%c%zu\",\"description\":\"%zu\","
+			 "\"inputSchema\":{\"type\":\"object\"}}",
+			 i ? "," : "", x, i, i);
+	return arena_strdup(arena, buf_cstr(&out));
+}
+
+/* Each pair compared would take longer than a test has. */
+TEST_IN(temp_dir, sync, thousands_of_new_names, are_found)
+{
+	enum { N = 6000 };
+
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct catalogue_changes changes;
+
+	(void)sync_tools(*state, "T1", many_tools('a', N, &arena), NULL,
+			 &arena);
+	changes = sync_tools(*state, "T2", many_tools('b', N, &arena), NULL,
+			     &arena);
+	assert_int_equal(changes.n, 2 * N);
+	for (size_t i = N; i < changes.n; i++)
+		assert_string_equal(changes.item[i].renamed_to,
+				    arena_printf(&arena, "b%zu", i - N));
+}
+
+TEST_IN(temp_dir, sync, new_names, are_those_of_what_says_the_same)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct catalogue_changes changes;
+
+	(void)sync_tools(
+		*state, "T1",
+		TOOL("a", "x\\u0061") "," TOOL(
+			"b", "other") ","
+				      "{\"name\":\"bare\",\"inputSchema\":{}}",
+		NULL, &arena);
+	changes = sync_tools(
+		*state, "T2",
+		"{\"inputSchema\":{\"type\":\"object\"},\"title\":\"new\","
+		"\"name\":\"z\",\"description\":\"xa\"}," TOOL(
+			"y", "xa") "," TOOL("w", "else") ",{\"name\":\"v\","
+							 "\"inputSchema\":{}}",
+		NULL, &arena);
+	assert_int_equal(changes.n, 7);
+	assert_string_equal(changes.item[4].renamed_to, "z");
+	assert_null(changes.item[5].renamed_to);
+	assert_null(changes.item[6].renamed_to);
+}
+
 TEST_IN(temp_dir, sync, tool_that_comes_back, keeps_its_first_day)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
