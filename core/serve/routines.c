@@ -7,6 +7,7 @@
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/config/params.h"
+#include "core/config/references.h"
 #include "core/report/render.h"
 #include "core/schema/schema.h"
 #include "core/server/tools.h"
@@ -75,18 +76,35 @@ static void write_params(const struct toml_value *params, struct jw *w)
 		if (!toml_get(&m->value, "default"))
 			jw_cstr(w, m->key);
 	jw_end(w);
-	jw_kv_bool(w, "additionalProperties", false);
+}
+
+/* Without declarations: what the steps refer to, of any type. */
+static void write_inputs(const struct strlist *inputs, struct jw *w)
+{
+	jw_kv_object(w, "properties");
+	for (size_t i = 0; i < inputs->n; i++)
+		jw_kv_raw(w, inputs->item[i], STR("{}"));
+	jw_end(w);
+	jw_kv_array(w, "required");
+	for (size_t i = 0; i < inputs->n; i++)
+		jw_cstr(w, inputs->item[i]);
+	jw_end(w);
 }
 
 /* JSON Schema of the parameters of a routine: an object of them. */
 static const char *params_schema(const struct routine *r, struct arena *arena)
 {
+	const struct strlist inputs = references_inputs(r, arena);
+	const bool takes_any = !r->params && list_has(&inputs, REFERENCES_ALL);
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct jw w = jw_begin(&out);
 
 	jw_kv_cstr(&w, "type", "object");
 	if (r->params)
 		write_params(r->params, &w);
+	else if (!takes_any)
+		write_inputs(&inputs, &w);
+	jw_kv_bool(&w, "additionalProperties", takes_any);
 	jw_end(&w);
 	return arena_strdup(arena, buf_cstr(&out));
 }
@@ -311,7 +329,11 @@ static const char *fill(const struct entry *e, const char *word,
 	value = scan_named(args, name);
 	if (!value.p)
 		return rest.p ? arena_strndup(arena, rest.p, rest.n) : NULL;
-	if (!scan_string(value, &text))
+	/* an integer of the schema may be spelled 1e0 */
+	if (scan_type(value) == SCAN_NUMBER)
+		buf_addf(&text, "%.0f",
+			 strtod(arena_strndup(arena, value.p, value.n), NULL));
+	else if (!scan_string(value, &text))
 		buf_add_str(&text, value);
 	return arena_buf(arena, &text).p;
 }

@@ -39,6 +39,27 @@ call() {
 	serve_one "tools/$1" "$2" --routines
 }
 
+# ---- parameters that are not declared ----
+
+cat >open.toml <<-END
+	[routines.greet]
+	[[routines.greet.steps]]
+	name = "a"
+	type = "script"
+	command = "echo"
+	args = ["hello", "\$input.city"]
+END
+serve_one tools/list '{}' --routines -c open.toml
+json_file_is "what the steps refer to are the parameters" one.json \
+	result.tools[0].inputSchema.required '["city"]' \
+	result.tools[0].inputSchema.additionalProperties false
+serve_one tools/call '{"name":"routine__greet","arguments":{"city":"Ulm"}}' \
+	--routines -c open.toml
+json_file_is "and can be given" one.json result.isError false
+serve_one tools/call '{"name":"routine__greet","arguments":{"town":"Ulm"}}' \
+	--routines -c open.toml
+json_file_is "another one is refused" one.json result.isError true
+
 # ---- tools ----
 
 call list '{}'
@@ -50,7 +71,8 @@ json_file_is "a routine is a tool" one.json \
 json_file_is "its parameters are the schema" one.json \
 	result.tools[0].inputSchema.properties.city.type string \
 	result.tools[0].inputSchema.required '["city"]' \
-	result.tools[0].inputSchema.additionalProperties false
+	result.tools[0].inputSchema.additionalProperties false \
+	result.tools[1].inputSchema.additionalProperties false
 json_file_is "the tools beside the routines" one.json \
 	result.tools[3].name routine_list result.tools[4].name step_run \
 	result.tools[5].name report_get result.tools[6].name history \
@@ -92,6 +114,15 @@ json_file_is "past runs are listed" one.json \
 call call '{"name":"report_get","arguments":{"generation":1}}'
 json_file_is "a past report is read" one.json \
 	result.structuredContent.generation 1
+call call '{"name":"report_get","arguments":{"generation":1.0e0}}'
+json_file_is "a whole number in another spelling" one.json \
+	result.structuredContent.generation 1
+call call '{"name":"report_get","arguments":{"generation":1.5}}'
+json_file_is "a number that is none" one.json result.isError true \
+	result.content[0].text '~integer'
+call call '{"name":"routine__red","arguments":{"x":1}}'
+json_file_is "an argument of a routine that takes none" one.json \
+	result.isError true result.content[0].text '~x'
 call call '{"name":"report_get","arguments":{"generation":999}}'
 json_file_is "a report that is not there" one.json result.isError true \
 	result.content[0].text '~no generation 999'
