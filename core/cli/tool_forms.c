@@ -93,8 +93,11 @@ static void add_prompt(struct jw *w, const char *name, struct str item)
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 
 	buf_addf(w->out, "%s## %s\n", w->out->n ? "\n" : "", name);
-	if (text_line(NULL, description_of(item), 0, &text))
-		buf_addf(w->out, "\n%s\n", buf_cstr(&text));
+	/* behind blanks no line begins a section */
+	if (text_line(NULL, description_of(item), 0, &text)) {
+		buf_addc(w->out, '\n');
+		text_indented(buf_str(&text), "    ", w->out);
+	}
 	text_arguments(NULL, tool_input_schema(item), true, &arguments);
 	if (arguments.n)
 		buf_addf(w->out, "\nArguments:\n%s", buf_cstr(&arguments));
