@@ -34,6 +34,7 @@ const struct option options_import[] = {
 	 "files in keys/ beside it"},
 	{"trace", 0, NULL,
 	 "start each server once, and add the sandbox lines that it needs"},
+	FOREIGN_PATH_OPTIONS,
 	{0},
 };
 
@@ -231,6 +232,11 @@ static int trace_all(struct import *im, struct err *err)
 
 		if (item->is_known || !toml_get(&item->s.table, "command"))
 			continue;
+		if (foreign_is_off(&item->s)) {
+			log_note("import: %s is disabled: not traced",
+				 item->name);
+			continue;
+		}
 		log_note("import: %s really starts, and lists its tools",
 			 item->name);
 		r = foreign_trace(&im->f, &item->s, config, im->to.dir, &why);
@@ -245,6 +251,29 @@ static int trace_all(struct import *im, struct err *err)
 		im->has_failed |= r < 0;
 	}
 	return 0;
+}
+
+/* Grant what servers name, as the options say, and tell of the rest. */
+static int name_paths(struct import *im, struct err *err)
+{
+	const struct config *config = rewrite_config(&im->to);
+	struct foreign_paths paths;
+
+	foreign_paths_read(&im->f, im->args, &paths);
+	for (size_t i = 0; i < im->set.n; i++) {
+		struct import_named *item = &im->set.item[i];
+
+		if (item->is_known || !toml_get(&item->s.table, "command"))
+			continue;
+		foreign_name(&im->f, &item->s, config, im->to.dir, &paths);
+		for (size_t k = 0; k < paths.unseen.n; k++)
+			log_warning("import: %s: %s", item->name,
+				    paths.unseen.item[k]);
+		for (size_t k = 0; k < paths.unwritten.n; k++)
+			log_note("import: %s: %s", item->name,
+				 paths.unwritten.item[k]);
+	}
+	return foreign_paths_check(&paths, err);
 }
 
 /* Print the tables of new servers, and say what is to be known of each. */
@@ -302,7 +331,8 @@ static int import(struct import *im, struct err *err)
 	if (rewrite_open(&im->to, im->args, "import", err) < 0 ||
 	    read_all(im, err) < 0 || name_servers(im, err) < 0)
 		return -1;
-	if (args_has(im->args, "trace") && trace_all(im, err) < 0)
+	if ((args_has(im->args, "trace") && trace_all(im, err) < 0) ||
+	    name_paths(im, err) < 0)
 		return -1;
 	print_new(im, &out, &secrets);
 	r = writes ? write_all(im, &out, err)

@@ -33,6 +33,7 @@ const struct option options_wrap[] = {
 	{"write", 0, NULL,
 	 "write the file; without it the lines that would change are printed"},
 	{"trace", 0, NULL, "start each server once, and grant what it needs"},
+	FOREIGN_PATH_OPTIONS,
 	{"undo", 0, NULL,
 	 "put the file back as it was, unless it was edited since"},
 	{0},
@@ -45,7 +46,9 @@ struct wrapping {
 	struct buf old;	  /* its text */
 	struct wrap w;
 	struct scrub *scrub; /* credentials, hidden in the difference */
-	bool has_failed;     /* a server is left as it is; said */
+	bool has_failed;     /* a server is left as it is, or lacks a path that
+				it names; said */
+	struct foreign_paths paths;
 };
 
 /* ---- what was there before ---- */
@@ -152,7 +155,13 @@ static int undo(struct wrapping *w, struct err *err)
 	    put_file(w, buf_str(&before), err) < 0)
 		return -1;
 	(void)unlink(path);
-	log_note("wrap: %s is as it was", w->path);
+	if (kept_path(w, buf_str(&before), &path, err) < 0)
+		return -1;
+	log_note("wrap: %s is as it was%s", w->path,
+		 access(path, F_OK) == 0
+			 ? " before the last write; an earlier text is kept, "
+			   "which --undo puts back next"
+			 : "");
 	return 0;
 }
 
@@ -253,13 +262,26 @@ static const char *why_left(const struct wrap_server *s,
 	return NULL;
 }
 
+/* Grant what the server names, as the options say, and tell of the rest. */
+static void name_paths(struct wrapping *w, struct import_server *s)
+{
+	struct foreign_paths *p = &w->paths;
+
+	foreign_name(&w->f, s, NULL, w->f.src.folder, p);
+	for (size_t i = 0; i < p->unseen.n; i++)
+		log_warning("wrap: %s: %s", s->name, p->unseen.item[i]);
+	for (size_t i = 0; i < p->unwritten.n; i++)
+		log_note("wrap: %s: %s", s->name, p->unwritten.item[i]);
+	w->has_failed |= p->unseen.n != 0;
+}
+
 /*
  * Find the words of a server.
  * returns  1: a signal ended the trace
  */
 static int wrap_one(struct wrapping *w, struct wrap_server *s)
 {
-	const bool traces = args_has(w->args, "trace");
+	bool traces = args_has(w->args, "trace");
 	struct import_server as;
 	struct err why = ERR_INIT;
 	const char *left, *outer;
@@ -291,6 +313,10 @@ static int wrap_one(struct wrapping *w, struct wrap_server *s)
 		w->has_failed = true;
 		return 0;
 	}
+	if (traces && foreign_is_off(&as)) {
+		log_note("wrap: %s is disabled: not traced", as.name);
+		traces = false;
+	}
 	if (!toml_get(&as.table, "command"))
 		r = err_set(&why, ERR_CONFIG, "%s",
 			    list_join(&as.lost, "; ", &w->f.arena));
@@ -302,9 +328,10 @@ static int wrap_one(struct wrapping *w, struct wrap_server *s)
 		return 1;
 	for (size_t i = 0; r == 0 && traces && i < as.lost.n; i++)
 		log_warning("wrap: %s: %s", as.name, as.lost.item[i]);
-	if (r == 0)
+	if (r == 0) {
+		name_paths(w, &as);
 		add_options(w, &as, &s->before);
-	else
+	} else
 		log_warning("wrap: %s cannot start confined, so it stays as it "
 			    "is: %s",
 			    as.name, why.msg);
@@ -365,6 +392,8 @@ static int wrap(struct wrapping *w, struct err *err)
 				       "written");
 		n += w->w.server[i].before.n > 0;
 	}
+	if (foreign_paths_check(&w->paths, err) < 0)
+		return -1;
 	if (!n) {
 		log_note("wrap: %s stays as it is", given);
 		return w->has_failed;
@@ -399,6 +428,7 @@ int cmd_wrap(const struct args *args, struct err *err)
 	if (!real)
 		return err_sys(err, errno, "%s", args->positional[0]);
 	foreign_init(&w.f);
+	foreign_paths_read(&w.f, args, &w.paths);
 	w.scrub = scrub_new();
 	r = args_has(args, "undo") ? undo(&w, err) : wrap(&w, err);
 	scrub_free(w.scrub);

@@ -1,10 +1,13 @@
 #include "core/cli/foreign.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include "core/base/fd.h"
 #include "core/base/log.h"
+#include "core/base/place.h"
+#include "core/cli/rewrite.h"
 #include "core/cli/server_trace.h"
 #include "core/config/paths.h"
 #include "core/import/tree.h"
@@ -96,24 +99,16 @@ struct tracing {
 	struct scrub *scrub;
 };
 
-/* One row of a list, or a note for a need that no trace grants. */
-static void add_need(void *arg, const char *key, const char *value,
-		     const char *why_not)
+/* One row of a list of the sandbox. */
+static void add_row(struct foreign *f, struct import_server *s, const char *key,
+		    const char *value)
 {
-	struct tracing *t = arg;
-	struct arena *arena = &t->f->arena;
+	struct arena *arena = &f->arena;
 	const struct toml_value text = {.type = TOML_STRING,
 					.string = str_of(value)};
 	struct toml_value *rows;
 
-	if (why_not) {
-		list_add(&t->s->lost, arena,
-			 arena_printf(arena, "sandbox.%s of %s: %s", key, value,
-				      why_not));
-		return;
-	}
-	rows = tree_table(tree_table(&t->s->table, "sandbox", arena), key,
-			  arena);
+	rows = tree_table(tree_table(&s->table, "sandbox", arena), key, arena);
 	if (strcmp(key, "net") == 0 && gate_net_is_word(value))
 		*rows = text;
 	if (rows->type == TOML_TABLE)
@@ -123,6 +118,20 @@ static void add_need(void *arg, const char *key, const char *value,
 			return;
 	if (rows->type == TOML_ARRAY)
 		tree_append(rows, text, arena);
+}
+
+/* A row, or a note for a need that no trace grants. */
+static void add_need(void *arg, const char *key, const char *value,
+		     const char *why_not)
+{
+	struct tracing *t = arg;
+
+	if (why_not)
+		list_add(&t->s->lost, &t->f->arena,
+			 arena_printf(&t->f->arena, "sandbox.%s of %s: %s", key,
+				      value, why_not));
+	else
+		add_row(t->f, t->s, key, value);
 }
 
 /* Text of a value of `env`; those of credentials go to the scrubber. */
@@ -164,9 +173,28 @@ static int read_env(struct tracing *t, struct strlist *lines, struct err *err)
 	return 0;
 }
 
-/* config, dir  NULL: nothing is started */
+/* Rows of its sandbox, absolute. */
+static struct strlist rows_of(struct foreign *f, const struct import_server *s,
+			      const char *key, const char *dir)
+{
+	const struct toml_value *sandbox = toml_get(&s->table, "sandbox");
+	const struct toml_value *rows = sandbox ? toml_get(sandbox, key) : NULL;
+	struct strlist list = {NULL, 0};
+
+	for (size_t i = 0; rows && i < rows->array.n; i++)
+		list_add(&list, &f->arena,
+			 path_resolve(rows->array.item[i].string.p, dir,
+				      &f->arena));
+	return list;
+}
+
+/*
+ * dir      NULL: the caller's folder
+ * explain  NULL: it is traced; else nothing starts
+ */
 static int start(struct foreign *f, struct import_server *s,
-		 const struct config *config, const char *dir, struct err *err)
+		 const struct config *config, const char *dir,
+		 struct gate_explained *explain, bool traces, struct err *err)
 {
 	struct tracing t = {f, s, dir, scrub_new()};
 	const struct toml_value *args = toml_get(&s->table, "args");
@@ -178,15 +206,20 @@ static int start(struct foreign *f, struct import_server *s,
 		.dir = dir,
 		.config = config,
 		.scrub = t.scrub,
-		.only_finds = !dir,
+		.only_finds = !traces,
+		.ret_explained = explain,
 		.need = add_need,
 		.arg = &t,
 		.request = {.program = path_program(command, dir, &f->arena),
 			    .cwd = path_resolve(cwd ? cwd->string.p : ".", dir,
 						&f->arena)},
 	};
-	int r = dir ? read_env(&t, &env, err) : 0;
+	int r = traces ? read_env(&t, &env, err) : 0;
 
+	if (explain) {
+		trace.read = rows_of(f, s, "read", dir);
+		trace.write = rows_of(f, s, "write", dir);
+	}
 	list_add(&words, &f->arena, trace.request.program);
 	for (size_t i = 0; args && i < args->array.n; i++)
 		list_add(&words, &f->arena, args->array.item[i].string.p);
@@ -200,13 +233,242 @@ static int start(struct foreign *f, struct import_server *s,
 	return r;
 }
 
+bool foreign_is_off(const struct import_server *s)
+{
+	const struct toml_value *enabled = toml_get(&s->table, "enabled");
+
+	return enabled && !enabled->boolean;
+}
+
 int foreign_trace(struct foreign *f, struct import_server *s,
 		  const struct config *config, const char *dir, struct err *err)
 {
-	return start(f, s, config, dir, err);
+	return start(f, s, config, dir, NULL, true, err);
 }
 
 int foreign_find(struct foreign *f, struct import_server *s, struct err *err)
 {
-	return start(f, s, NULL, NULL, err);
+	return start(f, s, NULL, NULL, NULL, false, err);
+}
+
+/* ---- files and folders that a definition names ---- */
+
+struct naming {
+	struct foreign *f;
+	struct import_server *s;
+	const char *dir;
+	struct foreign_paths *paths;
+	struct gate_explained e; /* what it would get */
+};
+
+static bool has_one(const struct gate_grant *all, size_t n_all,
+		    const char *path, unsigned access)
+{
+	for (size_t i = 0; i < n_all; i++)
+		if (all[i].access & access &&
+		    (all[i].is_folder ? place_covers(all[i].path, path)
+				      : strcmp(all[i].path, path) == 0))
+			return true;
+	return false;
+}
+
+static bool has(const struct naming *n, const char *path, unsigned access)
+{
+	return has_one(n->e.grant, n->e.n_grants, path, access);
+}
+
+/* The part of an argument or a value that is a path; NULL: there is none. */
+static const char *path_in(const char *text)
+{
+	const char *equals = *text == '-' ? strchr(text, '=') : NULL;
+
+	text = equals ? equals + 1 : text;
+	return *text == '/' || str_has_word(". ..", str_of(text)) ||
+			       strncmp(text, "./", 2) == 0 ||
+			       strncmp(text, "../", 3) == 0
+		       ? text
+		       : NULL;
+}
+
+/* Is it within the project of the file, and neither a key nor a home? */
+static bool is_of_project(const struct naming *n, const char *path)
+{
+	const struct import_source *src = &n->f->src;
+	const char *home = src->home, *folder = src->folder;
+	const struct strlist homes = {&home, 1};
+
+	return !place_covers(folder, home) && strcmp(path, folder) != 0 &&
+	       place_covers(folder, path) && !gate_secret_row(path, &homes);
+}
+
+static void add_path(struct naming *n, const char *key, const char *path)
+{
+	add_row(n->f, n->s, key, rewrite_path(n->dir, key, path, &n->f->arena));
+}
+
+/* Grant it by an option that names it, or a folder around it. */
+static bool is_granted(struct naming *n, const char *path)
+{
+	struct foreign_paths *p = n->paths;
+	const char *write = place_around(&p->write, path),
+		   *row = write ? write : place_around(&p->read, path);
+
+	if (!row)
+		return false;
+	list_add_new(&p->used, &n->f->arena, row);
+	add_path(n, write ? "write" : "read", row);
+	return true;
+}
+
+static void say_unseen(struct naming *n, const char *what, const char *path)
+{
+	const char *paste = place_to_paste(path, "PATH");
+
+	list_add_new(&n->paths->unseen, &n->f->arena,
+		     arena_printf(&n->f->arena,
+				  "%s names %s, which it will not see: "
+				  "--allow-read %s, or where it writes "
+				  "--allow-write %s",
+				  what, path, paste, paste));
+}
+
+/* A file to be made: its folder is there, and is not "/", as of a word "/mcp".
+ */
+static void name_new(struct naming *n, const char *what, const char *path)
+{
+	const char *end = strrchr(path, '/');
+	struct stat st;
+
+	if (end == path ||
+	    stat(arena_strndup(&n->f->arena, path, (size_t)(end - path)), &st) <
+		    0 ||
+	    !S_ISDIR(st.st_mode) || has(n, path, GATE_ACCESS_WRITE) ||
+	    is_granted(n, path))
+		return;
+	list_add_new(
+		&n->paths->unseen, &n->f->arena,
+		arena_printf(&n->f->arena,
+			     "%s names %s, which is not there, so nothing of "
+			     "it would stay: make it, and --allow-write %s",
+			     what, path, place_to_paste(path, "PATH")));
+}
+
+/*
+ * Grant one path, or say how it is granted.
+ *
+ * what    "env.NAME", "argument 3"
+ * is_env  a file of it may well be written, where an argument is often code
+ */
+static void name_one(struct naming *n, const char *what, const char *text,
+		     bool is_env)
+{
+	const struct toml_value *cwd = toml_get(&n->s->table, "cwd");
+	const char *path = path_in(text);
+	char real[PATH_MAX];
+	struct stat st;
+
+	if (!path)
+		return;
+	path = path_resolve(path, cwd ? cwd->string.p : n->f->src.folder,
+			    &n->f->arena);
+	if (stat(path, &st) < 0) {
+		name_new(n, what, path);
+		return;
+	}
+	/* a program is started, and is no data */
+	if ((!S_ISDIR(st.st_mode) &&
+	     (!S_ISREG(st.st_mode) || st.st_mode & 0111)) ||
+	    !realpath(path, real) || strcmp(real, "/") == 0 ||
+	    has_one(n->e.base, n->e.n_base, real, GATE_ACCESS_READ) ||
+	    has(n, real, GATE_ACCESS_WRITE) || is_granted(n, real))
+		return;
+	if (!has(n, real, GATE_ACCESS_READ)) {
+		if (n->paths->is_traced || !is_of_project(n, real)) {
+			say_unseen(n, what, real);
+			return;
+		}
+		add_path(n, "read", real);
+	}
+	if (is_env || S_ISDIR(st.st_mode))
+		list_add_new(&n->paths->unwritten, &n->f->arena,
+			     arena_printf(&n->f->arena,
+					  "%s names %s, which it may read "
+					  "alone; where its tools write: "
+					  "--allow-write %s",
+					  what, real,
+					  place_to_paste(real, "PATH")));
+}
+
+static void name_all(struct naming *n)
+{
+	const struct toml_value *args = toml_get(&n->s->table, "args"),
+				*env = toml_get(&n->s->table, "env");
+	struct arena *arena = &n->f->arena;
+
+	for (size_t i = 0; args && i < args->array.n; i++)
+		name_one(n, arena_printf(arena, "argument %zu", i + 1),
+			 args->array.item[i].string.p, false);
+	for (size_t i = 0; env && i < env->table.n; i++) {
+		const struct toml_member *m = &env->table.member[i];
+		const struct toml_value *of = toml_get(&m->value, "env");
+		const char *value = m->value.type == TOML_STRING
+					    ? m->value.string.p
+				    : of ? getenv(of->string.p)
+					 : NULL;
+
+		if (value)
+			name_one(n, arena_printf(arena, "env.%s", m->key),
+				 value, true);
+	}
+}
+
+void foreign_paths_read(struct foreign *f, const struct args *args,
+			struct foreign_paths *ret)
+{
+	static const char *const options[] = {"allow-read", "allow-write"};
+	struct strlist *lists[] = {&ret->read, &ret->write};
+
+	*ret = (struct foreign_paths){.is_traced = args_has(args, "trace")};
+	for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
+		const struct strlist all =
+			args_all(args, options[k], &f->arena);
+
+		for (size_t i = 0; i < all.n; i++) {
+			char real[PATH_MAX];
+			const char *path =
+				path_resolve(all.item[i], NULL, &f->arena);
+
+			list_add(lists[k], &f->arena,
+				 realpath(path, real)
+					 ? arena_strdup(&f->arena, real)
+					 : path);
+		}
+	}
+}
+
+int foreign_paths_check(const struct foreign_paths *p, struct err *err)
+{
+	const struct strlist *lists[] = {&p->read, &p->write};
+
+	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
+		for (size_t i = 0; i < lists[k]->n; i++)
+			if (!list_has(&p->used, lists[k]->item[i]))
+				return err_set(err, ERR_USAGE,
+					       "--allow-%s %s: no server names "
+					       "that path, or one within",
+					       k ? "write" : "read",
+					       lists[k]->item[i]);
+	return 0;
+}
+
+void foreign_name(struct foreign *f, struct import_server *s,
+		  const struct config *config, const char *dir,
+		  struct foreign_paths *paths)
+{
+	struct naming n = {f, s, dir, paths, {.program = NULL}};
+
+	paths->unseen.n = paths->unwritten.n = 0;
+	/* a program that cannot be started is said elsewhere */
+	if (start(f, s, config, dir, &n.e, false, ERR_IGNORED) == 0)
+		name_all(&n);
 }

@@ -10,6 +10,7 @@
 #ifndef CORE_CLI_FOREIGN_H
 #define CORE_CLI_FOREIGN_H
 
+#include "core/cli/args.h"
 #include "core/config/config.h"
 #include "core/import/server.h"
 
@@ -43,8 +44,47 @@ int foreign_read(struct foreign *f, const char *path, struct buf *text,
 int foreign_trace(struct foreign *f, struct import_server *s,
 		  const struct config *config, const char *dir, struct err *err)
 	MUST_USE;
+/* Is it disabled in its client? Then nothing starts it. */
+bool foreign_is_off(const struct import_server *s) MUST_USE;
 /* Find its program, or the package that it names, and start nothing. */
 int foreign_find(struct foreign *f, struct import_server *s, struct err *err)
 	MUST_USE;
+
+/* ---- files and folders that a definition names ---- */
+
+/* Options of commands that call foreign_name(). */
+#define FOREIGN_PATH_OPTIONS                                             \
+	{"allow-read", 0, "PATH",                                        \
+	 "let servers whose arguments or variables name PATH read it"},  \
+	{                                                                \
+		"allow-write", 0, "PATH",                                \
+			"let servers whose arguments or variables name " \
+			"PATH read and write it"                         \
+	}
+
+struct foreign_paths {
+	struct strlist read, write; /* of the options, absolute */
+	struct strlist used;	    /* those of them that a server names */
+	bool is_traced;		    /* a trace has granted what is needed */
+	/* Sentences about the server that was looked at last. */
+	struct strlist unseen;	  /* named, and not granted at all */
+	struct strlist unwritten; /* granted for reading alone */
+};
+
+void foreign_paths_read(struct foreign *f, const struct args *args,
+			struct foreign_paths *ret);
+/* errors  ERR_USAGE  no server names the path of an option */
+int foreign_paths_check(const struct foreign_paths *p, struct err *err)
+	MUST_USE;
+/*
+ * Look at what arguments and variables of a program name and its sandbox does
+ * not grant. Rows are added for paths of the options, and without a trace for
+ * reading what lies within the project of the file; of the rest sentences.
+ *
+ * config, dir  as of foreign_trace()
+ */
+void foreign_name(struct foreign *f, struct import_server *s,
+		  const struct config *config, const char *dir,
+		  struct foreign_paths *paths);
 
 #endif

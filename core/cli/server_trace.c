@@ -135,6 +135,10 @@ int server_trace(const struct server_trace *of, struct arena *arena,
 	list_add(&wish.named, arena, plain.program);
 	if (of->config)
 		t.plain = gate_policy_copy(&of->config->sandbox, arena);
+	for (size_t i = 0; i < of->read.n; i++)
+		list_add(&t.plain.read, arena, of->read.item[i]);
+	for (size_t i = 0; i < of->write.n; i++)
+		list_add(&t.plain.write, arena, of->write.item[i]);
 	/* folders above it may be closed to all but their owner */
 	if (installed)
 		list_add(&t.plain.read, arena, depot_tree(installed, arena));
@@ -149,7 +153,9 @@ int server_trace(const struct server_trace *of, struct arena *arena,
 	if (gate_check(t.gate, &plain, &why) < 0 && why.kind == ERR_NOT_FOUND) {
 		*err = why;
 	} else if (of->only_finds) {
-		r = 0;
+		r = of->ret_explained ? gate_explain(t.gate, &plain, arena,
+						     of->ret_explained, err)
+				      : 0;
 	} else if (gate_trace_policy(t.gate, &t.plain, plain.cwd, arena,
 				     &t.traced, &says, err) == 0 &&
 		   loop_init(&t.loop, clock_system(), err) == 0) {

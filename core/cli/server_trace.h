@@ -20,6 +20,10 @@ struct server_trace {
 	struct gate_request request; /* program, argv, env and cwd */
 	struct scrub *scrub;	     /* values of credentials */
 	bool only_finds; /* the program, or its package; nothing starts */
+	/* With .only_finds: what it would get, also by these grants, absolute;
+	   NULL: nobody asks. In the arena. */
+	struct gate_explained *ret_explained;
+	struct strlist read, write;
 	/*
 	 * A row of `sandbox` that it needs beside the default.
 	 *

@@ -485,7 +485,8 @@ static const char *put_argument(struct taking *t, const struct launch *l,
 		       : w.now;
 }
 
-/* A program starts in a folder that it may read. */
+/* Relative words mean the folder of the project, which they do not grant; a
+   folder to start in is granted. */
 static void put_folder(struct taking *t, bool is_relative)
 {
 	const struct word w =
@@ -499,7 +500,7 @@ static void put_folder(struct taking *t, bool is_relative)
 		return;
 	}
 	put(t, NULL, "cwd", of_text(cwd));
-	if (strcmp(cwd, t->src->home) != 0)
+	if (t->text[CWD] && strcmp(cwd, t->src->home) != 0)
 		put_list(t, "sandbox", "read", &(struct strlist){&cwd, 1});
 }
 

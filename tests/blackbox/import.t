@@ -274,6 +274,14 @@ cat >mcp.json <<-END
 		"env": {"API_TOKEN": "abcdefgh12345678"}}}}
 END
 cd conf || exit
+mkdir "$HOME/docs"
+printf '{"mcpServers": {"n": {"command": "true", "args": ["./conf", "%s"]}}}' "$HOME/docs" >../named.json
+run_matins import ../named.json
+exit_is "named folders: status" 0
+out_like "a folder of the project: it alone is granted" '^sandbox.read = \["\."\]$'
+err_like "another one is said, with the option" "n: argument 2 names $HOME/docs, which it will not see: --allow-read $HOME/docs,"
+run_matins import ../named.json --allow-write "$HOME/docs"
+out_like "the option grants it" '^sandbox.write = \["~/docs"\]$'
 if "$BIN" trace -- true >/dev/null 2>&1; then
 	run_matins import ../mcp.json --write
 	run_matins tools --server s
@@ -288,6 +296,10 @@ if "$BIN" trace -- true >/dev/null 2>&1; then
 	run_matins tools --server s
 	exit_is "then the server works" 0
 	out_like "then the server lists its tool" '^t'
+	printf '{"mcpServers": {"off": {"command": "touch", "args": ["%s/started"], "disabled": true}}}' "$PWD" >../off.json
+	run_matins import ../off.json --trace
+	err_like "a disabled server is said" 'off is disabled: not traced'
+	ok "and does not start" test ! -e started
 	sed 's/API_TOKEN/OTHER/; s/"s"/"broken"/' ../mcp.json >../broken.json
 	run_matins import ../broken.json --trace --write
 	exit_is "a server that fails: status" 1

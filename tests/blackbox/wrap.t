@@ -68,9 +68,10 @@ form "a program in a table of its own" zed.json \
 form "words of a client that splits them" words.json \
 	'{"mcpServers": {"a": {"command": "true \"x y\"", "args": ["z"]}}}' \
 	"{\"mcpServers\": {\"a\": {\"command\": M, \"args\": [$E \"true\", \"x y\", \"z\"]}}}"
-form "a relative path is read where the file lies" rel.json \
+touch x
+form "a relative file is granted as any argument" rel.json \
 	'{"mcpServers": {"a": {"command": "true", "args": ["./x"]}}}' \
-	"{\"mcpServers\": {\"a\": {\"command\": M, \"args\": [\"exec\", \"--read\", \"$T\", \"--\", \"true\", \"./x\"]}}}"
+	"{\"mcpServers\": {\"a\": {\"command\": M, \"args\": [$E \"true\", \"./x\"]}}}"
 form "TOML" config.toml \
 	$'# é\n[mcp_servers.a] # x\ncommand = \'true\' # y\nenv = { A = "b" }\n[mcp_servers]\nb = { command = "true", args = ["c"] }\n' \
 	$'# é\n[mcp_servers.a] # x\ncommand = M\nargs = ["exec", "--env", "A", "--", "true"] # y\nenv = { A = "b" }\n[mcp_servers]\nb = { command = M, args = ["exec", "--", "true", "c"] }\n'
@@ -181,6 +182,60 @@ for words in "$T/other/matins exec" "$here serve"; do
 	like "it starts confined: $words" "$(cat one.json)" "\"exec\", .*\"--\", \"${words% *}\""
 done
 
+# ---- files and folders that a server names ----
+
+# The file of a client is the user's words, but a server of a project that was
+# copied may name anything: beside its own project nothing is granted unasked.
+mkdir proj proj/notes "$HOME/docs"
+: >"$HOME/memory.json"
+named() { # named JSON: the one server of a file in a project
+	printf '{"mcpServers": {"a": {"command": "true", %s}}}' "$1" >proj/.mcp.json
+}
+rows() { # rows TITLE OPTIONS ARGS...: wrap writes these options of exec
+	local title=$1 options=$2
+
+	shift 2
+	run_matins wrap proj/.mcp.json --write "$@"
+	is "$title" "$(sed 's/.*"exec", //; s/"--", "true".*//; s/[",]//g; s/ $//' proj/.mcp.json)" "$options"
+}
+named '"args": ["-y", "./notes"]'
+rows "a relative folder of the project: it alone is granted" "--read $T/proj/notes"
+named "\"args\": [\"$T/proj/notes\"]"
+rows "so is an absolute one" "--read $T/proj/notes"
+exit_is "which is a success" 0
+err_like "the option to write it is named" "a: argument 1 names $T/proj/notes, which it may read alone; .*--allow-write $T/proj/notes\$"
+named '"args": ["."]'
+rows "the project itself is not granted" ""
+err_like "but said" "argument 1 names $T/proj, which it will not see: --allow-read $T/proj, "
+named "\"args\": [\"$HOME/docs\"]"
+rows "a folder beside the project is not granted" ""
+exit_is "a folder beside the project: status" 1
+err_like "a folder beside the project: the option" "a: argument 1 names $HOME/docs, which it will not see: --allow-read $HOME/docs, or where it writes --allow-write $HOME/docs\$"
+named "\"args\": [\"--dir=$HOME/docs\"]"
+rows "an option grants it" "--read ~/docs" --allow-read "$HOME/docs"
+exit_is "an option grants it: status" 0
+named "\"env\": {\"MEMORY_FILE_PATH\": \"$HOME/memory.json\"}"
+rows "a file of a variable is not granted" "--env MEMORY_FILE_PATH"
+exit_is "a file of a variable: status" 1
+err_like "a file of a variable: the option" "a: env.MEMORY_FILE_PATH names $HOME/memory.json, which it will not see: .*--allow-write $HOME/memory.json\$"
+named "\"env\": {\"MEMORY_FILE_PATH\": \"$HOME/memory.json\"}"
+rows "the option for writing grants it" "--env MEMORY_FILE_PATH --write ~/memory.json" --allow-write "$HOME/memory.json"
+named "\"env\": {\"DB\": \"$HOME/new.db\"}"
+rows "a file to be made is not granted" "--env DB"
+exit_is "a file to be made: status" 1
+err_like "a file to be made: what to do" "env.DB names $HOME/new.db, which is not there, .*make it, and --allow-write $HOME/new.db\$"
+named '"args": ["/mcp-of-a-test", "--level=./none/such", "/etc/hosts", "a/b"], "env": {"SHELL": "/bin/sh"}'
+rows "words that are no paths of the user are not granted" "--env SHELL"
+err_unlike "words that are no paths of the user say nothing" names
+named '"args": ["-y"]'
+run_matins wrap proj/.mcp.json --write --allow-read "$HOME/docs"
+exit_is "an option that no server names: usage" 64
+like "an option that no server names: nothing is written" "$(<proj/.mcp.json)" '"command": "true"'
+printf '{"mcpServers": {"a": {"command": "true", "args": ["./docs"]}}}' >"$HOME/.mcp.json"
+run_matins wrap "$HOME/.mcp.json"
+exit_is "HOME is no project: status" 1
+err_like "HOME is no project" "argument 1 names $HOME/docs, which it will not see"
+
 # ---- the file itself ----
 
 mkdir real
@@ -203,10 +258,23 @@ ok "a file that was edited since stays" cmp real/mcp.json edited
 truncate -s -1 real/mcp.json
 run_matins wrap link.json --undo
 exit_is "as it was written it is put back" 0
+err_like "as it was written it is put back: said" 'link.json is as it was$|real/mcp.json is as it was$'
 ok "exactly" cmp real/mcp.json old
 run_matins wrap link.json --undo
 exit_is "and once only" 1
 err_like "then there is none" 'not written by matins wrap'
+
+# two writes, as of a server whose program came later
+printf '{"mcpServers": {"a": {"command": "true"}, "b": {"command": "%s/later"}}}' "$T" >again.json
+cp again.json first
+run_matins wrap again.json --write
+cp /bin/sh later
+run_matins wrap again.json --write
+run_matins wrap again.json --undo
+err_like "--undo of two writes: an earlier text is told of" 'is as it was before the last write; an earlier text is kept'
+run_matins wrap again.json --undo
+err_like "--undo, again: none is left" 'again.json is as it was$'
+ok "--undo, again: as it was" cmp again.json first
 
 # two edits are undone one after the other
 printf '{"mcpServers": {"a": {"command": "true"}\n}}' >two.json
@@ -381,16 +449,27 @@ if "$BIN" trace -- true >/dev/null 2>&1; then
 			"args": ["$sdk/server-filesystem/dist/index.js", "$T/far"]}}}
 	END
 	cp files.json old
+	run_matins wrap files.json --write --trace --allow-write "$T/far"
+	client files.json files write_file "{\"path\": \"$T/far/new\", \"content\": \"x\"}" >/dev/null
+	is "--allow-write: the server writes it" "$(<"$T/far/new")" x
+	rm "$T/far/new"
+	run_matins wrap files.json --undo
 	run_matins wrap files.json --write
+	exit_is "without a trace a folder is said: status" 1
 	is "without a trace a folder is not granted" \
 		"$(client files.json files read_text_file "{\"path\": \"$T/far/file\"}")" ""
 	run_matins wrap files.json --undo
 	run_matins wrap files.json --write --trace
 	exit_is "--trace: status" 0
+	err_like "--trace: a folder that was read is not written" "argument 2 names $T/far, which it may read alone"
 	is "--trace: then the server reads it" \
 		"$(client files.json files read_text_file "{\"path\": \"$T/far/file\"}")" "not for servers"
 	run_matins wrap files.json --undo
 	ok "--trace: put back exactly" cmp files.json old
+	printf '{"mcpServers": {"a": {"command": "touch", "args": ["%s/started"], "disabled": true}}}' "$T/project" >off.json
+	run_matins wrap off.json --trace
+	err_like "--trace: a disabled server is said" 'a is disabled: not traced'
+	ok "--trace: a disabled server does not start" test ! -e started
 	printf '{"mcpServers": {"a": {"command": "false"}}}' >false.json
 	cp false.json old
 	run_matins wrap false.json --write --trace
