@@ -157,6 +157,21 @@ static int check_folders(struct config_file *file, struct err *err)
 	return 0;
 }
 
+/* Warn of installed servers whose files have changed: they do not start. */
+static void check_files(struct config_file *file)
+{
+	const struct config *c = &file->config;
+
+	for (size_t i = 0; !file->findings.has_error && i < c->n_servers; i++) {
+		const struct server *s = &c->servers[i];
+		struct err err = ERR_INIT;
+
+		if (drift_check_files(c, s, &err) < 0)
+			findings_addf(&file->findings, true, s->line, s->col,
+				      "%s", err.msg);
+	}
+}
+
 /* Warn of tools that the catalogue knows to be gone, or others now. */
 static void check_tools(struct config_file *file)
 {
@@ -208,6 +223,7 @@ int cmd_check(const struct args *args, struct err *err)
 	config_check_all(&file);
 	if (check_folders(&file, err) < 0)
 		return -1;
+	check_files(&file);
 	check_tools(&file);
 	if (page.is_json)
 		print_json(&file, &page.w);

@@ -498,6 +498,9 @@ static void look_at_server(struct doctor *d, const char *step,
 	struct err err = ERR_INIT;
 	int r;
 
+	if (drift_check_files(d->config, server, &err) < 0)
+		doctor_add(d, "server", step, CHECK_FAILED, "", "%s", err.msg);
+	err = (struct err)ERR_INIT;
 	if (server->sampling.n)
 		doctor_add_program(d, "program",
 				   arena_printf(d->arena, "%s sampling", step),

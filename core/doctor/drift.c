@@ -2,6 +2,9 @@
 
 #include <sys/stat.h>
 
+#include "core/install/depot.h"
+#include "core/run/plan.h"
+
 void drift_open(struct drift *d, const struct config *config,
 		const char *state_dir)
 {
@@ -65,4 +68,23 @@ const char *drift_of(struct drift *d, const struct step *step,
 				    "this file was written",
 				    step->tool, step->server->name, e->updated);
 	return NULL;
+}
+
+int drift_check_files(const struct config *config, const struct server *server,
+		      struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct gate_request request = {.program = server->command};
+	struct strlist argv = {NULL, 0};
+
+	if (!server->command || !server->enabled ||
+	    strcmp(server->integrity, "on") != 0)
+		return 0;
+	list_add(&argv, &arena, server->command);
+	for (size_t i = 0; i < server->args.n; i++)
+		list_add(&argv, &arena, server->args.item[i]);
+	list_add(&argv, &arena, NULL);
+	request.argv = argv.item;
+	plan_cwd(&request, server->cwd, config);
+	return depot_check(&request, err);
 }

@@ -1,6 +1,7 @@
 /*
  * Tools of steps that, by the catalogue, are not what the configuration was
- * written for: gone, called otherwise, or changed since. No server is asked.
+ * written for: gone, called otherwise, or changed since; files of servers that
+ * are not as they were installed. No server is asked.
  *
  *	struct drift drift;
  *
@@ -30,5 +31,13 @@ void drift_release(struct drift *d);
 /* A sentence, in `arena`; NULL: nothing is to be said of the step. */
 const char *drift_of(struct drift *d, const struct step *step,
 		     struct arena *arena) MUST_USE;
+
+/*
+ * Compare the files of a server that is an installed one with their sum, as its
+ * start does.
+ * errors  depot_check()
+ */
+int drift_check_files(const struct config *config, const struct server *server,
+		      struct err *err) MUST_USE;
 
 #endif

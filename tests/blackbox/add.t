@@ -105,9 +105,17 @@ END
 run_matins run r --json
 exit_is "a step is denied" 2
 json_is "by its pin" step_results[0].state denied step_results[0].reason pin
+changed="server made is not as it was installed: files in $servers/made/tree have changed"
+run_matins doctor r
+exit_is "the doctor: status" 1
+out_like "the doctor says so" "$changed"
+run_matins check
+err_like "check says so" "matins.toml:[0-9]+:[0-9]+: warning: $changed"
 run_matins call t --server made --integrity off
 out_is "files may be edited in place, when that is said" changed
 sed -i '/^\[servers.made\]/a integrity = "off"' matins.toml
+run_matins check
+err_unlike "nor does check speak of it then" 'not as it was'
 run_matins run r --json
 exit_is "by the key of the server, too" 0
 rm -r "$servers/made"
