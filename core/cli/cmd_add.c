@@ -2,6 +2,7 @@
  * `matins add` installs a server into a folder of its own and writes its table;
  * `matins remove` takes both away.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -145,9 +146,38 @@ static int make_python(struct adding *a, struct err *err)
 	return make_packages(a, install_python, err);
 }
 
+/*
+ * Look for the program in the folder, before anything is copied: for the file
+ * that an interpreter is to run, and the package that a launcher names.
+ */
+static int find_program(struct adding *a, const char *folder, struct err *err)
+{
+	struct import_server s = {.name = a->name,
+				  .table = {.type = TOML_TABLE}};
+	struct toml_value args = {.type = TOML_ARRAY};
+	struct gate_explained e = {.program = NULL};
+	struct err why = ERR_INIT;
+
+	for (char **word = a->args->after + 1; *word; word++)
+		tree_append(&args, text_of(*word), &a->f.arena);
+	*tree_table(&s.table, "command", &a->f.arena) =
+		text_of(*a->args->after);
+	*tree_table(&s.table, "args", &a->f.arena) = args;
+	if (foreign_explain(&a->f, &s, folder, &e, &why) < 0 &&
+	    why.kind == ERR_NOT_FOUND) {
+		*err = why;
+		return -1;
+	}
+	return e.missing_script
+		       ? err_set(err, ERR_NOT_FOUND, "%s has no file %s",
+				 folder, e.missing_script)
+		       : 0;
+}
+
 static int make_custom(struct adding *a, struct err *err)
 {
 	const char *folder = path_resolve(a->source, NULL, &a->f.arena);
+	struct stat st;
 	struct strlist words =
 		install_words((const char *const *)a->args->after, a->tree,
 			      is_in_folder, (void *)folder, &a->f.arena);
@@ -157,9 +187,24 @@ static int make_custom(struct adding *a, struct err *err)
 			       "add custom: name its program, as it would be "
 			       "started in the folder: matins add custom "
 			       "FOLDER -- PROGRAM ARGS…");
+	if (stat(folder, &st) < 0)
+		return err_sys(err, errno, "%s", folder);
+	if (!S_ISDIR(st.st_mode))
+		return err_set(err, ERR_USAGE,
+			       "add custom: %s is not a folder; unpack it, and "
+			       "name the folder with the program%s",
+			       folder,
+			       install_is_file(folder)
+				       ? ", or name its kind: add npm, add "
+					 "python"
+				       : "");
+	if (words.n && find_program(a, folder, err) < 0)
+		return -1;
 	a->about.source = folder;
-	if (words.n)
+	if (words.n) {
 		add_words(a, &words);
+		add_text(a, "cwd", a->tree);
+	}
 	return files_copy(folder, a->draft.tree, err);
 }
 
@@ -386,7 +431,8 @@ static const char *installed_of(const struct server *s, const char *name,
 				struct arena *arena)
 {
 	struct strlist argv = {NULL, 0};
-	struct gate_request request = {.program = s ? s->command : NULL};
+	struct gate_request request = {.program = s ? s->command : NULL,
+				       .cwd = s ? s->cwd : NULL};
 
 	if (!s)
 		return name;

@@ -251,6 +251,12 @@ int foreign_find(struct foreign *f, struct import_server *s, struct err *err)
 	return start(f, s, NULL, NULL, NULL, false, err);
 }
 
+int foreign_explain(struct foreign *f, struct import_server *s, const char *dir,
+		    struct gate_explained *ret, struct err *err)
+{
+	return start(f, s, NULL, dir, ret, false, err);
+}
+
 /* ---- files and folders that a definition names ---- */
 
 struct naming {

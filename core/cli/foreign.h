@@ -50,6 +50,13 @@ bool foreign_is_off(const struct import_server *s) MUST_USE;
 int foreign_find(struct foreign *f, struct import_server *s, struct err *err)
 	MUST_USE;
 
+/*
+ * Explain its start from a folder, and start nothing.
+ * errors  gate_explain()
+ */
+int foreign_explain(struct foreign *f, struct import_server *s, const char *dir,
+		    struct gate_explained *ret, struct err *err) MUST_USE;
+
 /* ---- files and folders that a definition names ---- */
 
 /* Options of commands that call foreign_name(). */

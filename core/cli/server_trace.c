@@ -149,14 +149,16 @@ int server_trace(const struct server_trace *of, struct arena *arena,
 	open_many_files();
 	if (open_gate(&wish, arena, &t.gate, err) < 0)
 		return -1;
-	/* a package that is not there is said before its launcher looks */
+	/* a package that is not there is said before its launcher looks; no
+	   program writes into an installed server */
 	if (gate_check(t.gate, &plain, &why) < 0 && why.kind == ERR_NOT_FOUND) {
 		*err = why;
 	} else if (of->only_finds) {
 		r = of->ret_explained ? gate_explain(t.gate, &plain, arena,
 						     of->ret_explained, err)
 				      : 0;
-	} else if (gate_trace_policy(t.gate, &t.plain, plain.cwd, arena,
+	} else if (gate_trace_policy(t.gate, &t.plain,
+				     installed ? "/" : plain.cwd, arena,
 				     &t.traced, &says, err) == 0 &&
 		   loop_init(&t.loop, clock_system(), err) == 0) {
 		if (loop_take_signals(&t.loop, err) == 0)

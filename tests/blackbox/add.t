@@ -66,6 +66,57 @@ exit_is "a name that another configuration has installed" 1
 err_like "it says where" 'is installed in'
 is "no draft is left" "$(ls -A "$base/installing")" ""
 
+# ---- words as they are typed in the folder ----
+
+cp matins.toml first.toml
+run_matins add custom made --name broken -- "$PYTHON" nofile.py
+exit_is "a file that the folder has not" 127
+err_like "it is named" "made has no file .*nofile\.py"
+: >made.tgz
+run_matins add custom made.tgz -- "$PYTHON" server.py
+exit_is "a file in place of a folder" 64
+err_like "what to do" 'made.tgz is not a folder; unpack it'
+file_is "nothing is written" matins.toml first.toml
+is "nothing is installed" "$(leftovers)" $'made\nmade-two'
+if [[ -n $NODE ]] && command -v npx >/dev/null; then
+	module=launched/node_modules/mcp-of-a-test
+	mkdir -p "$module"
+	echo '{"name": "mcp-of-a-test", "version": "1.0.0", "bin": "s.js"}' >"$module/package.json"
+	cat >"$module/s.js" <<-'END'
+		#!/usr/bin/env node
+		require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
+			const m = JSON.parse(line);
+			const result = m.method === 'initialize'
+				? { protocolVersion: m.params.protocolVersion, capabilities: { tools: {} },
+					serverInfo: { name: 's', version: '1' } }
+				: m.method === 'tools/list'
+					? { tools: [{ name: 't', inputSchema: { type: 'object' } }] }
+					: { content: [{ type: 'text', text: 'launched' }] };
+			if ('id' in m)
+				console.log(JSON.stringify({ jsonrpc: '2.0', id: m.id, result }));
+		});
+	END
+	chmod +x "$module/s.js"
+	run_matins add custom launched -- npx -y mcp-of-a-test
+	exit_is "a package of the folder, by its launcher" 0
+	mv launched away
+	run_matins call t --server launched
+	out_is "it starts from the copy" launched
+	run_matins servers --json
+	json_is "it is one that was installed" servers[2].name launched servers[2].kind custom servers[2].state ok
+	echo "// changed" >>"$servers/launched/tree/node_modules/mcp-of-a-test/s.js"
+	run_matins call t --server launched
+	err_like "changed files are refused" 'server launched is not as it was installed'
+	run_matins remove launched
+	exit_is "it is removed" 0
+	ok "with its files" test ! -e "$servers/launched"
+	run_matins add custom made --name none -- npx -y mcp-of-a-test
+	exit_is "a package that the folder has not" 127
+	err_like "a package that the folder has not: said" 'mcp-of-a-test is not installed'
+else
+	skip "a package of the folder, by its launcher" "node is not here"
+fi
+
 # ---- a tree that changed is refused ----
 
 tamper() { # NAME COMMAND...: changed and refused, changed back and not
