@@ -236,6 +236,10 @@ struct batch {
 	size_t n_slots, n_open;
 	struct tool_set *set; /* owned; NULL: tools are not known */
 	bool is_list_lost;    /* asking again for the tools failed */
+	struct backoff pause; /* before the server is started again */
+	bool is_lost;	      /* it is not any more */
+	bool is_due;	      /* a line waits for that */
+	bool is_tried;	      /* that was tried for this line */
 };
 
 static struct tool_set *make_set(struct listing *list)
@@ -581,6 +585,11 @@ static bool next_line(struct batch *b)
 		buf_clear(&b->text);
 		return false;
 	}
+	b->is_due =
+		!client_is_open(b->t->client) && !b->is_lost && !b->is_tried;
+	if (b->is_due)
+		return false;
+	b->is_tried = false;
 	take_line(b, (struct str){rest.p, end});
 	b->too_long = false;
 	b->at += end + (end < rest.n);
@@ -613,6 +622,29 @@ static void on_input(void *arg, UNUSED uint32_t events)
 	}
 }
 
+/*
+ * Start a server again that ended, for the line that waits. Where it does not
+ * start the line fails, and the next one tries again, unless the pause would be
+ * longer than the time for an answer.
+ */
+static int revive(struct batch *b, struct err *err)
+{
+	const struct target *t = b->t;
+	struct err why = ERR_INIT;
+
+	b->is_due = false;
+	b->is_tried = true;
+	b->is_lost =
+		!t->keys.reconnect || b->pause.pause_ms > t->keys.timeout_ms;
+	if (b->is_lost)
+		return 0;
+	if (flush(b, err) < 0)
+		return -1;
+	if (target_again(b->t, &b->pause, &why) < 0)
+		log_warning("%s is not started again: %s", t->name, why.msg);
+	return 0;
+}
+
 static int fill(struct batch *b, struct err *err)
 {
 	while (has_room(b)) {
@@ -620,6 +652,13 @@ static int fill(struct batch *b, struct err *err)
 			return -1;
 		if (next_line(b))
 			continue;
+		if (b->is_due) {
+			if (b->n_open)
+				break;
+			if (revive(b, err) < 0)
+				return -1;
+			continue;
+		}
 		if (b->ended || !b->is_file)
 			break;
 		if (read_more(b, err) < 0)
@@ -633,7 +672,7 @@ static int fill(struct batch *b, struct err *err)
 
 static bool can_go_on(const struct batch *b)
 {
-	if (!has_room(b))
+	if (!has_room(b) || b->is_due)
 		return false;
 	if (b->is_file && !b->ended)
 		return true;

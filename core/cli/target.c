@@ -1082,6 +1082,39 @@ static int start_client(struct target *t, struct err *err)
 	return 0;
 }
 
+static void on_paused(UNUSED void *arg)
+{
+}
+
+/* Turn the loop until then; 1: a signal came first. */
+static int wait_until(struct target *t, uint64_t due_ns, struct err *err)
+{
+	struct loop_timer timer = {.fire = on_paused, .arg = t};
+	int r = 0;
+
+	loop_timer_set(&t->loop, &timer, due_ns);
+	while (r == 0 && !t->loop.signal && loop_now(&t->loop) < due_ns)
+		r = loop_turn(&t->loop, err);
+	loop_timer_clear(&t->loop, &timer);
+	return r < 0 ? -1 : t->loop.signal != 0;
+}
+
+int target_again(struct target *t, struct backoff *b, struct err *err)
+{
+	int r;
+
+	if (client_finish(t->client, err) < 0)
+		return -1;
+	backoff_ended(b, client_has_answered(t->client), loop_now(&t->loop));
+	log_note("%s ended, and is started again in %u s", t->name,
+		 (unsigned)(b->pause_ms / 1000));
+	r = wait_until(t, b->not_before_ns, err);
+	if (r != 0)
+		return r;
+	client_free(t->client);
+	return start_client(t, err);
+}
+
 /* dir  of --save, made where it is not there; NULL: save nothing */
 static int open_files(struct saved_files *f, const char *dir, struct err *err)
 {

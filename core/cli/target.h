@@ -26,6 +26,7 @@
 #include "core/cli/live.h"
 #include "core/cli/put.h"
 #include "core/client/asks.h"
+#include "core/client/backoff.h"
 #include "core/client/client.h"
 #include "core/client/eras.h"
 #include "core/config/config.h"
@@ -135,6 +136,15 @@ bool target_is_named(const struct args *args) MUST_USE;
 int target_survey(const struct args *args, const char *server,
 		  int (*work)(struct target *t, void *arg, struct err *err),
 		  void *arg, struct err *err) MUST_USE;
+
+/*
+ * Start a server again that ended by itself: wait for the end of what is left
+ * and for its pause, then shake hands.
+ *
+ * b        counts its ends
+ * returns  1: a signal came meanwhile; -1 with err: it did not start
+ */
+int target_again(struct target *t, struct backoff *b, struct err *err) MUST_USE;
 
 /* Paths that the program of the target may write; of a URL none. */
 const struct strlist *target_grants(const struct target *t) MUST_USE;

@@ -117,6 +117,7 @@ struct client {
 	struct throttle *throttle; /* owned; NULL: nothing was called */
 	struct loop_timer turn;	   /* of calls that wait for one */
 
+	bool has_answered; /* a call of a tool */
 	bool is_open;	   /* calls may be made: neither ended nor told to */
 	struct call *call; /* owned, in the order of asking */
 	size_t n_calls, cap_calls;
@@ -173,6 +174,11 @@ const struct session_stats *client_stats(const struct client *c)
 	static const struct session_stats none;
 
 	return c->session ? session_stats(c->session) : &none;
+}
+
+bool client_has_answered(const struct client *c)
+{
+	return c->has_answered;
 }
 
 bool client_prints_result(const struct client *c)
@@ -1248,6 +1254,8 @@ static void on_event(struct client *c, const struct session_event *e)
 		    e->code == RPC_INVALID_PARAMS &&
 		    strcmp(call->o.method, "tools/call") == 0)
 			note_change(c, notices[LISTING_TOOLS], STR(""));
+		c->has_answered |=
+			call && strcmp(call->o.method, "tools/call") == 0;
 		if (call)
 			end_call(c, call, &told);
 		break;

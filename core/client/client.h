@@ -360,6 +360,8 @@ const struct mcp_peer *client_server(const struct client *c) MUST_USE;
 /* As session_offers(): "tools", "resources.subscribe". */
 bool client_offers(const struct client *c, const char *capability) MUST_USE;
 const struct session_stats *client_stats(const struct client *c) MUST_USE;
+/* Did it answer a call of a tool? */
+bool client_has_answered(const struct client *c) MUST_USE;
 /*
  * Did the program print a CallToolResult without being asked, and never answer
  * initialize? Then it is no server; append MCP_IS_PRINTED to a sentence.

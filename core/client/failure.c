@@ -19,6 +19,8 @@ enum step_reason failure_of_spawn(const struct err *err)
 		return REASON_REPLAY;
 	case ERR_DEADLINE:
 		return REASON_DEADLINE_SPAWN;
+	case ERR_SERVER_EXIT:
+		return REASON_SERVER_EXIT;
 	default:
 		return REASON_TRANSPORT;
 	}

@@ -7,6 +7,7 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/client/asks.h"
+#include "core/client/backoff.h"
 #include "core/client/client.h"
 #include "core/client/tape.h"
 #include "core/mcp/wire/rpc.h"
@@ -39,7 +40,8 @@ struct pool_server {
 	struct remote_server *remote; /* owned; NULL: it is a program */
 	const struct err *wrong; /* why it cannot be started; NULL: it can */
 	uint64_t message_max, stderr_max, timeout_ms; /* largest of all */
-	uint64_t pause_ms, not_before_ns;	      /* of the next start */
+	struct backoff pause;			      /* of the next start */
+	bool reconnects; /* it is started again when it ended by itself */
 	struct loop_timer timer; /* something is to be freed, or started */
 	struct {
 		const char *of; /* step that gave up its call; borrowed; NULL:
@@ -256,6 +258,8 @@ static struct pool_server *server_for(struct pool *p, const struct pool_user *u)
 	s = mem_zalloc(sizeof(*s));
 	memcpy(s->key, key, sizeof(s->key));
 	s->pool = p;
+	s->reconnects =
+		!u->plan->step->server || u->plan->step->server->reconnect;
 	s->timer = (struct loop_timer){.fire = on_timer, .arg = s};
 	s->doubt.late = (struct loop_timer){.fire = on_late, .arg = s};
 	s->request = u->plan->request;
@@ -341,21 +345,42 @@ void pool_free(struct pool *p)
 
 static void start_if_due(struct pool_server *s);
 
+/* Did its process end badly? */
+static bool has_died(const struct pool_server *s)
+{
+	const struct gate_verdict *v = client_verdict(s->client);
+
+	return v && (!v->exited || v->exit_status);
+}
+
+/* Refuse what follows, with reconnect = false. */
+static void note_end(struct pool_server *s)
+{
+	const char *why = client_failure_sentence(s->client);
+	struct err err = ERR_INIT;
+
+	err_set(&err, ERR_SERVER_EXIT,
+		"the server ended%s%s, and is not started again (reconnect = "
+		"false)",
+		*why ? ": " : "", why);
+	s->wrong = keep_error(&err, &s->arena);
+}
+
 static void on_server_ended(struct pool_server *s)
 {
 	struct pool_user *starter = s->starter, *last = s->last;
+	bool is_own = !last && !s->afresh; /* nobody ended it */
 
 	clear_doubt(s);
-	if (client_failure(s->client) == REASON_NONE) {
-		s->pause_ms = 0;
+	if (is_own && !s->reconnects)
+		note_end(s);
+	if (client_failure(s->client) == REASON_NONE &&
+	    !(is_own && has_died(s))) {
+		s->pause = (struct backoff){0};
 	} else {
 		/* the next start is later the more often it failed (RW-21) */
-		s->pause_ms =
-			s->pause_ms ? 2 * s->pause_ms : POOL_PAUSE_FIRST_MS;
-		if (s->pause_ms > POOL_PAUSE_LAST_MS)
-			s->pause_ms = POOL_PAUSE_LAST_MS;
-		s->not_before_ns = loop_now(s->pool->o.client.loop) +
-				   s->pause_ms * NS_PER_MS;
+		backoff_ended(&s->pause, client_has_answered(s->client),
+			      loop_now(s->pool->o.client.loop));
 		/* a failure that a step was told, or of which only this is
 		   left */
 		if (!s->afresh)
@@ -573,8 +598,8 @@ static void start_if_due(struct pool_server *s)
 
 	if (!u || s->client)
 		return;
-	if (s->not_before_ns > loop_now(l)) {
-		loop_timer_set(l, &s->timer, s->not_before_ns);
+	if (s->pause.not_before_ns > loop_now(l)) {
+		loop_timer_set(l, &s->timer, s->pause.not_before_ns);
 		return;
 	}
 	if (s->wrong) {

@@ -12,7 +12,8 @@
  * The last that leaves ends the server. One that ended by itself, that nothing
  * could be asked of, or that answers nothing after a call was given up
  * is started again for the next step; where it failed, after a pause that
- * doubles each time.
+ * doubles each time (core/client/backoff.h). With reconnect = false one that
+ * ended by itself is not.
  */
 #ifndef CORE_RUN_POOL_H
 #define CORE_RUN_POOL_H
@@ -23,10 +24,6 @@
 #include "core/base/sha256.h"
 #include "core/client/client.h"
 #include "core/run/plan.h"
-
-/* Pauses before a server that failed is started again. */
-#define POOL_PAUSE_FIRST_MS 250
-#define POOL_PAUSE_LAST_MS 5000
 
 struct credentials;
 struct pool;

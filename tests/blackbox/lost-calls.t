@@ -84,7 +84,7 @@ by_batch() {
 	like "$1: the line before" "${line[0]-}" '"before"'
 	like "$1: the line itself has an unknown outcome" "${line[1]-}" \
 		"$unknown.*\"line\":2"
-	if [[ $2 == modern || $2 == legacy ]] && stays "$2" "$3"; then
+	if stays "$2" "$3"; then
 		like "$1: the line after goes on" "${line[2]-}" '"after"'
 	else
 		like "$1: the line after fails as well" "${line[2]-}" \
