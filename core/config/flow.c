@@ -396,7 +396,8 @@ static void check_retry(const struct walk *w)
 
 static void check_cache(const struct walk *w)
 {
-	if (w->step->cache_ms && (w->step->routine || w->step->message))
+	if (w->step->cache_ms &&
+	    (w->step->routine || w->step->message || w->step->is_sync))
 		say(w, toml_get(w->step->written, "cache"),
 		    "`cache` is for steps that run a program or call a tool; "
 		    "in a routine that is a step, write it in its steps");

@@ -1201,6 +1201,10 @@ static const struct {
 	 "message",
 	 {"command", "args", "cwd", "env", "sandbox"},
 	 "what runs after the answer is a step of its own with `needs`"},
+	{SECTION_step_sync,
+	 NULL,
+	 {"command", "args", "cwd", "env", "sandbox"},
+	 "its servers have their own"},
 };
 
 /* Check the keys of a step whose type is no program or server; false: it is. */
@@ -1218,7 +1222,7 @@ static bool check_special(struct loader *l, const struct toml_value *from,
 		if (toml_get(from, *key))
 			load_error(l, s, "a step of type %s has no \"%s\"; %s",
 				   s->type, *key, special_steps[i].instead);
-	if (!toml_get(from, special_steps[i].needed))
+	if (special_steps[i].needed && !toml_get(from, special_steps[i].needed))
 		load_lack(l, from, s, kind, special_steps[i].needed);
 	return true;
 }
@@ -1381,6 +1385,7 @@ static void load_step(const struct reading *r, const struct toml_value *from,
 	load_table(l, from, SECTION_step,
 		   kind ? kind->section : SECTION_step_query, s);
 	s->sandbox_form = form_of(from);
+	s->is_sync = kind && kind->section == SECTION_step_sync;
 	l->unset = NULL;
 	s->server_at = toml_get(from, "server");
 	if (!toml_get(from, "name"))
@@ -1796,6 +1801,10 @@ static void link_step(struct loader *l, struct step *s)
 {
 	if (s->action_name)
 		link_action(l, s);
+	for (size_t i = 0; i < s->servers.n; i++)
+		if (!config_server(l->config, s->servers.item[i]))
+			unknown_server(l, toml_get(s->written, "servers"),
+				       s->servers.item[i]);
 	if (!s->server_name)
 		return;
 	s->server = config_server(l->config, s->server_name);

@@ -162,6 +162,8 @@ struct step {
 	const char *script;	    /* of a plugin; NULL without */
 	const char *routine;	    /* name of one that runs; NULL without */
 	const char *message;	    /* to be approved; NULL without */
+	bool is_sync;		    /* lists servers, and calls nothing */
+	struct strlist servers;	    /* of that; n = 0: all */
 	const char *args_from_data; /* "refuse", "allow" */
 	const char *cwd;
 	const char *server_name;

@@ -610,15 +610,20 @@ static void look_at_steps(struct doctor *d, const struct plan *plan)
 		}
 		if (step->message && d->options->unattended)
 			look_at_approval(d, plan, name, step);
-		else if (step->routine || step->message)
+		else if (step->routine || step->message || step->is_sync)
 			doctor_add(d, "step", name, CHECK_OK, "", "%s%s",
 				   step->routine ? "runs routine "
-						 : "asks a person: --approve ",
-				   step->routine ? step->routine : step->name);
+				   : step->is_sync
+					   ? "lists servers"
+					   : "asks a person: --approve ",
+				   step->routine   ? step->routine
+				   : step->is_sync ? ""
+						   : step->name);
 		else if (s->request.program)
 			doctor_look_at_program(d, name, s);
 		doctor_look_at_access(d, name, s,
 				      !step->routine && !step->message &&
+					      !step->is_sync &&
 					      !s->request.program &&
 					      !doctor_is_met(plan, i, false));
 		if (step->server)

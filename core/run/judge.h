@@ -27,7 +27,7 @@ struct judgement {
  * script      trimmed it is the body, {"exit_code":N} the data; N is null
  *	       when a signal ended the program
  * harness     one JSON value is the data; its text, or all of it, the body
- * routine     no program; nor is approve
+ * routine     no program; nor are approve and sync
  * python      one JSON object, the answer of a plugin (modulex-plugin/1): its
  *	       `output` is the body, its `data`, or all of it, the data
  */
@@ -37,7 +37,8 @@ enum judge_mode {
 	JUDGE_harness,
 	JUDGE_python,
 	JUDGE_routine,
-	JUDGE_approve
+	JUDGE_approve,
+	JUDGE_sync
 };
 
 struct judgement judge_program(enum judge_mode mode, struct str out,

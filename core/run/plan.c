@@ -442,6 +442,11 @@ static const char *say_what(const struct plan_step *p, struct arena *arena)
 	if (step->routine)
 		return arena_printf(arena, "would run: routine %s",
 				    step->routine);
+	if (step->is_sync)
+		return arena_printf(
+			arena, "would list: %s",
+			step->servers.n ? list_join(&step->servers, ", ", arena)
+					: "all servers");
 	if (step->message)
 		return arena_printf(arena, "would ask for approval: %s",
 				    step->message);
@@ -465,7 +470,7 @@ static const char *say_what(const struct plan_step *p, struct arena *arena)
 /* Does it start a program, or call a server? */
 static bool has_program(const struct step *step)
 {
-	return !step->routine && !step->message;
+	return !step->routine && !step->message && !step->is_sync;
 }
 
 /* And files, with where they would be. */

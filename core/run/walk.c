@@ -42,11 +42,11 @@ static void add_str(struct sha256 *sum, struct str s)
 static void add_written(struct sha256 *sum, const struct toml_value *table)
 {
 	static const char *const keys[] = {
-		"type",		  "server",  "url",	    "command",
-		"tool",		  "script",  "interpreter", "routine",
-		"foreach",	  "with",    "message",	    "expect",
-		"strict",	  "sandbox", "stdout_max",  "on_refusal",
-		"args_from_data",
+		"type",	      "server",		"url",	       "command",
+		"tool",	      "script",		"interpreter", "routine",
+		"foreach",    "with",		"message",     "expect",
+		"servers",    "strict",		"sandbox",     "stdout_max",
+		"on_refusal", "args_from_data",
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {

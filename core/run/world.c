@@ -17,6 +17,7 @@
 #include "core/run/remotes.h"
 #include "core/run/step_call.h"
 #include "core/run/step_program.h"
+#include "core/run/step_sync.h"
 
 /* Descriptors of one child: three pipes, pidfd, listener (contract: 5). */
 #define FDS_PER_CHILD 5
@@ -191,6 +192,7 @@ static const struct step_doer *doer_of(const struct step_run *s)
 		return &attempts_doer;
 	return step->routine   ? &nested_doer
 	       : step->message ? &approve_doer
+	       : step->is_sync ? &sync_doer
 	       : s->is_call    ? &call_doer
 			       : &program_doer;
 }
