@@ -304,7 +304,7 @@ static int test_server(const struct args *args, struct err *err)
 	int r;
 
 	if (!name)
-		return target_run(args, TARGET_START, report_test, &begin_ms,
+		return target_run(args, TARGET_LIST, report_test, &begin_ms,
 				  err);
 	if (args_has(args, "server"))
 		return err_set(err, ERR_USAGE,
@@ -314,7 +314,7 @@ static int test_server(const struct args *args, struct err *err)
 		with.given[i] = args->given[i];
 	with.given[with.n_given++] =
 		(struct args_option){.name = "server", .value = name};
-	r = target_run(&with, TARGET_START, report_test, &begin_ms, err);
+	r = target_run(&with, TARGET_LIST, report_test, &begin_ms, err);
 	free(with.given);
 	return r;
 }

@@ -21,7 +21,8 @@ struct sync {
 	const struct args *args;
 	const char *state_dir;
 	struct page page;
-	bool all; /* whatever words the command has */
+	bool all;     /* whatever words the command has */
+	bool has_new; /* a server was listed for the first time */
 	size_t n_failed;
 };
 
@@ -29,6 +30,7 @@ struct sync {
 struct synced {
 	const char *state_dir, *server;
 	struct page *page;
+	bool is_first;
 };
 
 /* Words of a change, by enum catalogue_what: its sign and its name. */
@@ -162,14 +164,13 @@ static int work(struct target *t, void *arg, struct err *err)
 	AUTO(catalogue_release) struct catalogue c;
 	struct listing lists[CATALOGUE_LISTS];
 	struct catalogue_changes changes = {NULL, 0};
-	const struct synced *s = arg;
-	bool is_first;
+	struct synced *s = arg;
 	int r;
 
 	for (int k = 0; k < CATALOGUE_LISTS; k++)
 		listing_init(&lists[k], k);
 	(void)catalogue_read(s->state_dir, t->config->path, s->server, &c);
-	is_first = !c.synced && !catalogue_count(&c, LISTING_TOOLS);
+	s->is_first = !c.synced && !catalogue_count(&c, LISTING_TOOLS);
 	r = list_all(t, &c, lists, &changes, err);
 	if (r == 0 &&
 	    !catalogue_write(s->state_dir, t->config->path, s->server, &c))
@@ -179,7 +180,7 @@ static int work(struct target *t, void *arg, struct err *err)
 	if (r == 0 && s->page->is_json)
 		add_json(s->server, &c, &changes, &s->page->w);
 	else if (r == 0)
-		add_text(s->server, &c, &changes, is_first, &s->page->out);
+		add_text(s->server, &c, &changes, s->is_first, &s->page->out);
 	for (int k = 0; k < CATALOGUE_LISTS; k++)
 		listing_release(&lists[k]);
 	return r;
@@ -217,10 +218,11 @@ static void say_failure(struct sync *s, const struct config *config,
 static int sync_server(struct sync *s, const struct config *config,
 		       const char *server)
 {
-	struct synced one = {s->state_dir, server, &s->page};
+	struct synced one = {s->state_dir, server, &s->page, false};
 	struct err err = ERR_INIT;
 	int r = target_survey(s->args, server, work, &one, &err);
 
+	s->has_new |= r == 0 && one.is_first;
 	if (r < 0 && err.kind == ERR_DISABLED)
 		log_note("%s", err.msg);
 	else if (r < 0)
@@ -288,6 +290,12 @@ int cmd_sync(const struct args *args, struct err *err)
 			return -1;
 	page_open(&s.page, args);
 	r = sync_all(&s, &file.config, err);
+	if (s.has_new && !s.page.is_json)
+		log_note("sync: listed as for a call without options; tools "
+			 "that a server keeps for clients which answer its "
+			 "questions: its keys sampling and roots, or `matins "
+			 "tools --server NAME` with --elicit, --root, "
+			 "--sampling");
 	if (r >= 0 && page_put(&s.page, err) < 0)
 		r = -1;
 	page_release(&s.page);

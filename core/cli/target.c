@@ -846,10 +846,9 @@ static int open_all(struct target *t, struct err *err)
 		return -1;
 	asks_declare(&t->asks, declared);
 	declared->tasks = true;
-	if (!t->asks.has_elicit && (t->is_survey || ask_person_is_there()))
+	/* a list is that of a step, or of a call in a script */
+	if (!t->asks.has_elicit && !t->is_listing && ask_person_is_there())
 		declared->elicit_form = declared->elicit_url = true;
-	declared->roots |= t->is_survey;
-	declared->sampling |= t->is_survey;
 	return 0;
 }
 
@@ -870,6 +869,7 @@ static int prepare(struct target *t, const struct args *args,
 		.tool = args->positional[0],
 		.starts = how != TARGET_FIND,
 		.is_survey = survey,
+		.is_listing = survey || how == TARGET_LIST,
 		.catches = survey || how == TARGET_CATCH,
 		.json = args_has(args, "json"),
 		.strict = args_has(args, "strict"),
@@ -1213,6 +1213,34 @@ static const char *trace_command(struct target *t)
 		       : advice_command(&t->request, &t->arena);
 }
 
+/* A list has no options of a sandbox: its server has rows. */
+static void say_refusals(struct target *t, const struct gate_verdict *v,
+			 bool failed, const char *trace)
+{
+	const struct server *s =
+		t->is_listing && t->server
+			? config_server(&t->file.config, t->server)
+			: NULL;
+	struct advice_known known = {
+		.verdict = v,
+		.said = t->said.n ? t->said : client_stderr(t->client),
+		.asked = t->asked,
+		.failed = failed,
+		.all = log_level() >= LOG_DEBUG,
+		.is_server = true,
+		.form = ADVICE_OPTION,
+		.config = s ? &t->file.config : NULL,
+		.scrub = t->scrub,
+		.gate = t->gate,
+		.request = &t->request,
+		.trace = trace,
+	};
+
+	if (s)
+		advice_in_server(&known, s, &t->arena);
+	(void)say_advice(&known);
+}
+
 static int finish(struct target *t, int status, struct err *err)
 {
 	const struct gate_verdict *v;
@@ -1239,19 +1267,7 @@ static int finish(struct target *t, int status, struct err *err)
 	v = t->client ? client_verdict(t->client) : NULL;
 	/* even if the tool answered: "fetch failed" is an answer */
 	if (v && !t->loop.signal)
-		(void)say_advice(&(struct advice_known){
-			.verdict = v,
-			.said = t->said.n ? t->said : client_stderr(t->client),
-			.asked = t->asked,
-			.failed = status == 1 || status == 2,
-			.all = log_level() >= LOG_DEBUG,
-			.is_server = true,
-			.form = ADVICE_OPTION,
-			.scrub = t->scrub,
-			.gate = t->gate,
-			.request = &t->request,
-			.trace = trace,
-		});
+		say_refusals(t, v, status == 1 || status == 2, trace);
 	signal = t->has_loop ? t->loop.signal : 0;
 	release(t);
 	return signal ? 128 + signal : status;

@@ -92,6 +92,7 @@ struct target {
 	struct live live;
 	bool starts;	     /* TARGET_START */
 	bool is_survey;	     /* of target_survey() */
+	bool is_listing;     /* no person answers questions of the server */
 	bool catches;	     /* an error is the caller's to print */
 	const char *failure; /* with `catches`: what would have been printed */
 	bool json;	     /* --json */
@@ -106,6 +107,7 @@ enum target_how {
 	TARGET_TOOL,  /* likewise; without a target, the first word names the
 			 server, too: core/cli/route.h */
 	TARGET_CATCH, /* as TARGET_START; an error is the caller's to print */
+	TARGET_LIST,  /* as TARGET_START, and no person is there */
 	TARGET_FIND, /* nothing is started; the second word may name a server */
 };
 

@@ -1187,6 +1187,20 @@ struct advice_list advice_find(const struct advice_known *known,
 	return list;
 }
 
+void advice_in_server(struct advice_known *known, const struct server *server,
+		      struct arena *arena)
+{
+	const enum sandbox_form form = server->sandbox_form;
+
+	known->form = ADVICE_TOML;
+	known->own = &server->sandbox;
+	known->is_bare = form == SANDBOX_TABLE || form == SANDBOX_INLINE;
+	known->inside = arena_printf(
+		arena, "%s[servers.%s%s]",
+		form == SANDBOX_INLINE ? "sandbox = { } of " : "", server->name,
+		form == SANDBOX_TABLE ? ".sandbox" : "");
+}
+
 const char *advice_line(const struct advice *a, struct arena *arena)
 {
 	return a->setting ? arena_printf(arena, "%s; to allow it: %s", a->text,

@@ -86,6 +86,10 @@ struct advice_list {
 struct advice_list advice_find(const struct advice_known *known,
 			       struct arena *arena) MUST_USE;
 
+/* Name the table of a server as the one that rows belong in. */
+void advice_in_server(struct advice_known *known, const struct server *server,
+		      struct arena *arena);
+
 /* The piece in one line: "denied: …; to allow it: --net HOST". */
 const char *advice_line(const struct advice *a, struct arena *arena) MUST_USE;
 

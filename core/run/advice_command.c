@@ -10,7 +10,7 @@
 #include "core/config/paths.h"
 
 /* Longest command in a hint. */
-#define COMMAND_BYTES 60
+#define COMMAND_BYTES 240
 /* Longest word of one that is written out: a script is none to paste. */
 #define WORD_BYTES 256
 

@@ -245,25 +245,20 @@ static const char *const *plain_lines(const struct step_run *s,
 static void find_table(struct step_run *s, struct advice_known *known)
 {
 	const struct step *step = s->plan->step;
-	bool is_shared = step->sandbox_form == SANDBOX_ABSENT && step->server;
-	enum sandbox_form form =
-		is_shared ? step->server->sandbox_form : step->sandbox_form;
-	const char *table =
-		is_shared
-			? arena_printf(&s->arena, "[servers.%s%s]",
-				       step->server_name,
-				       form == SANDBOX_TABLE ? ".sandbox" : "")
+	enum sandbox_form form = step->sandbox_form;
+
+	if (form == SANDBOX_ABSENT && step->server) {
+		advice_in_server(known, step->server, &s->arena);
+		return;
+	}
+	known->own = &step->sandbox;
+	known->is_bare = form == SANDBOX_TABLE || form == SANDBOX_INLINE;
+	known->inside =
+		form == SANDBOX_INLINE ? "sandbox = { }"
 		: form == SANDBOX_TABLE
 			? arena_printf(&s->arena, "[routines.%s.steps.sandbox]",
 				       s->ctx->routine)
 			: NULL;
-
-	known->own = is_shared ? &step->server->sandbox : &step->sandbox;
-	known->is_bare = form == SANDBOX_TABLE || form == SANDBOX_INLINE;
-	known->inside =
-		form != SANDBOX_INLINE ? table
-		: table ? arena_printf(&s->arena, "sandbox = { } of %s", table)
-			: "sandbox = { }";
 }
 
 /* Arguments that a person wrote: what others made asks for nothing. */

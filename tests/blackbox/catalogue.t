@@ -109,6 +109,20 @@ err_like "an unknown tool: the nearest" 'notes has no tool serach; did you mean 
 run_matins tools notes.serach --json
 json_is "an unknown tool: its kind" error.kind unknown_tool
 
+# ---- what a server of the configuration lacks ----
+
+mkdir "$HOME/docs"
+cat >lacks.toml <<-END
+	[servers.docs]
+	command = "$PYTHON"
+	args = ["-c", "import os, sys; os.listdir(sys.argv[1])", "$HOME/docs"]
+END
+run_matins sync -c lacks.toml
+exit_is "a server that is refused its folder: status" 1
+err_like "the row is said, with its table" 'to allow it: sandbox.read = \["[^"]*home/docs"\] # in \[servers.docs\]$'
+run_matins servers test docs -c lacks.toml
+err_like "by a test of the server, too" "# in \[servers.docs\]\$"
+
 # ---- calls ----
 
 run_matins call notes.search text=x
@@ -388,8 +402,17 @@ if [[ -n $NODE && -d $servers/server-everything ]] && _reachable "$servers"; the
 	out_like "everything that they offer" \
 		'"everything","ok":true.*"resources":[1-9].*"prompts":[1-9].*"memory".*"tools":[1-9]'
 	run_matins tools -c npm.toml --search elicitation
-	out_like "tools for clients that can more are known" \
+	out_unlike "a tool that a plain call cannot reach is not listed" \
 		'^mcp__everything__trigger-elicitation'
+	run_matins tools -c npm.toml 'everything.*' --json
+	listed=$(grep -o '"name":"mcp__everything' "$out" | wc -l)
+	run_matins servers test everything -c npm.toml --json
+	json_is "so many tools as a test of the server counts" tools "$listed"
+	sed 's/^\[servers.everything\]$/&\nroots = ["'"${TOP//\//\\/}"'\/build\/npm"]/' npm.toml >roots.toml
+	run_matins sync everything -c roots.toml
+	err_like "the first time the way to the rest is said" 'its keys sampling and roots'
+	run_matins tools -c roots.toml --search roots
+	out_like "a key of the server lists more" '^mcp__everything__get-roots'
 	run_matins sync -c npm.toml
 	out_unlike "listed again, nothing has changed" ';'
 else
