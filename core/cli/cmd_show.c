@@ -13,6 +13,7 @@
 const struct option options_show[] = {
 	REPORT_OPTIONS,
 	BROWSE_OPTIONS,
+	{"file", 0, "FILE", "only a run of this configuration"},
 	{0},
 };
 
@@ -62,6 +63,7 @@ static int show(const struct args *args, struct print_options *print,
 	struct past_query q = {
 		.which = args->positional[0],
 		.is_run = true,
+		.is_bound = args_has(args, "file"),
 		.routine = args->n_positional > 1 ? args->positional[1] : NULL,
 	};
 	AUTO(since_release) struct since since = {.diff.n = 0};

@@ -16,6 +16,15 @@
 #include "core/config/paths.h"
 #include "core/report/store.h"
 
+/* The path that a run has kept of a file that may be gone. */
+static const char *real_or_gone(const char *path, struct arena *arena)
+{
+	AUTO(mem_freep) char *real = realpath(path, NULL);
+
+	return real ? arena_strdup(arena, real)
+		    : path_resolve(path, NULL, arena);
+}
+
 int past_file(const struct args *args, const char *routine, struct arena *arena,
 	      const char **ret, struct err *err)
 {
@@ -29,7 +38,9 @@ int past_file(const struct args *args, const char *routine, struct arena *arena,
 	};
 
 	*ret = NULL;
-	if (named) {
+	if (args_get(args, "file")) {
+		*ret = real_or_gone(args_get(args, "file"), arena);
+	} else if (named) {
 		AUTO(mem_freep) char *real = realpath(named, NULL);
 
 		if (!real)
@@ -62,22 +73,12 @@ bool past_since(const char *text, int64_t now_ns, int64_t *ret_ns)
 	       !__builtin_mul_overflow(s, (int64_t)NS_PER_S, ret_ns);
 }
 
-/* The path that a run has kept of a file that may be gone. */
-static const char *real_or_gone(const char *path, struct arena *arena)
-{
-	AUTO(mem_freep) char *real = realpath(path, NULL);
-
-	return real ? arena_strdup(arena, real)
-		    : path_resolve(path, NULL, arena);
-}
-
 int past_filter_read(const struct args *args, const char *routine,
 		     struct arena *arena, struct past_filter *ret,
 		     struct err *err)
 {
 	const int64_t now_ns = clock_system()->wall_ns(clock_system());
 	const char *since = args_get(args, "since");
-	const char *file = args_get(args, "file");
 
 	ret->routine = routine;
 	ret->is_failed = args_has(args, "failed");
@@ -85,10 +86,7 @@ int past_filter_read(const struct args *args, const char *routine,
 		return args_bad("since", since,
 				"a time; use for example 7d, 12h or 2026-11-01",
 				err);
-	if (!file)
-		return past_file(args, routine, arena, &ret->file, err);
-	ret->file = real_or_gone(file, arena);
-	return 0;
+	return past_file(args, routine, arena, &ret->file, err);
 }
 
 static bool is_wanted(const struct past_filter *f, const struct ledger_run *run)
@@ -204,6 +202,11 @@ static int find_run(struct ledger *l, const struct past_query *q,
 			       q->which);
 	r = last || generation ? walk_back(l, q, generation, arena, ret, err)
 			       : 0;
+	if (r > 0 && q->is_bound && !ledger_run_is(*ret, NULL, q->file))
+		return err_set(err, ERR_UNKNOWN_RUN,
+			       "run %s is none of %s; `matins history` lists "
+			       "them",
+			       q->which, q->file);
 	if (r != 0)
 		return r < 0 ? -1 : 0;
 	if (!last)

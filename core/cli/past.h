@@ -16,12 +16,13 @@ struct past_query {
 	/* For "last"; NULL: any. */
 	const char *routine;
 	const char *file; /* real path of the configuration */
+	bool is_bound;	  /* a run by its number, too, is one of .file */
 	bool whole;	  /* for "last": only runs of all steps that are kept */
 };
 
 /*
- * The configuration whose runs are meant: that of --config; else the one that
- * is found, where it has the routine.
+ * The configuration whose runs are meant: that of --file, --config; else the
+ * one that is found, where it has the routine.
  *
  * routine  may be NULL: only --config counts
  * ret      real path, in `arena`; NULL: runs of any file

@@ -40,6 +40,7 @@ struct entry {
 
 struct routines {
 	const struct strlist *options;
+	const char *file; /* of the configuration; real */
 	struct workers *workers;
 	struct arena arena;
 	struct entry *entry;
@@ -150,6 +151,7 @@ int routines_new(const struct config *config, const struct strlist *options,
 	int rc = 0;
 
 	r->options = options;
+	r->file = config->path;
 	r->workers = workers;
 	r->entry = ARENA_ARRAY(&r->arena, struct entry,
 			       config->n_routines + ARRAY_LEN(rows));
@@ -314,8 +316,8 @@ static void on_event(void *arg, struct str line)
 /* ---- calls ---- */
 
 /* Append what a word of the table stands for; "" for nothing. */
-static const char *fill(const struct entry *e, const char *word,
-			struct str args, struct arena *arena)
+static const char *fill(const struct routines *r, const struct entry *e,
+			const char *word, struct str args, struct arena *arena)
 {
 	size_t n = strlen(word);
 	struct str rest = {word + 1, n - 2}, name, value;
@@ -324,6 +326,8 @@ static const char *fill(const struct entry *e, const char *word,
 	if (word[0] != '{')
 		return word;
 	name = str_cut(&rest, ':');
+	if (str_is(name, ".file"))
+		return r->file;
 	if (e->routine && str_is(name, "routine"))
 		return e->routine->name;
 	value = scan_named(args, name);
@@ -377,7 +381,7 @@ static void start(struct routines *r, const struct entry *e,
 		return;
 	}
 	for (size_t i = 0; i < WORDS_MAX && e->row.words[i]; i++) {
-		const char *word = fill(e, e->row.words[i], args, &arena);
+		const char *word = fill(r, e, e->row.words[i], args, &arena);
 
 		if (word)
 			list_add(&words, &arena, word);

@@ -111,12 +111,30 @@ json_file_is "an argument is never an option" one.json result.isError true \
 call call '{"name":"history","arguments":{"limit":2}}'
 json_file_is "past runs are listed" one.json \
 	result.structuredContent.runs '#2'
-call call '{"name":"report_get","arguments":{"generation":1}}'
+call call '{"name":"report_get","arguments":{"generation":2}}'
 json_file_is "a past report is read" one.json \
-	result.structuredContent.generation 1
-call call '{"name":"report_get","arguments":{"generation":1.0e0}}'
+	result.structuredContent.generation 2
+cat >"$HOME/elsewhere.toml" <<-'END'
+	[routines.other]
+	[[routines.other.steps]]
+	name = "a"
+	type = "script"
+	command = "echo"
+	args = ["of another file"]
+END
+"$BIN" run -c "$HOME/elsewhere.toml" other --json >other.json 2>/dev/null
+other=$(grep -o '"generation":[0-9]*' other.json | head -n1)
+call call "{\"name\":\"report_get\",\"arguments\":{${other}}}"
+json_file_is "a report of another configuration is none of the client's" one.json \
+	result.isError true result.content[0].text '~is none of .*/matins\.toml'
+call call '{"name":"history","arguments":{"limit":1}}'
+json_file_is "nor is its run" one.json result.structuredContent.runs '#1' \
+	result.structuredContent.runs[0].routine two/a
+call call '{"name":"history","arguments":{"routine":"other"}}'
+json_file_is "nor by its name" one.json result.structuredContent.runs '#0'
+call call '{"name":"report_get","arguments":{"generation":2.0e0}}'
 json_file_is "a whole number in another spelling" one.json \
-	result.structuredContent.generation 1
+	result.structuredContent.generation 2
 call call '{"name":"report_get","arguments":{"generation":1.5}}'
 json_file_is "a number that is none" one.json result.isError true \
 	result.content[0].text '~integer'
