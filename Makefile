@@ -89,7 +89,7 @@ C_FILES := $(wildcard core/*.[ch] core/*/*.[ch] core/*/*/*.[ch] gate/*.[ch] gate
 
 DEPS := gcc g++ make pkg-config libseccomp-dev libtomlplusplus-dev \
 	libgit2-dev libpcre2-dev libcurl4-openssl-dev libcjson-dev \
-	libyaml-dev libsqlite3-dev libmicrohttpd-dev libssl-dev \
+	libyaml-dev libsqlite3-dev libmicrohttpd-dev libarchive-dev libssl-dev \
 	libkeyutils-dev libsystemd-dev \
 	libcmark-gfm-dev libcmark-gfm-extensions-dev
 BIN := $(if $(filter release,$(VARIANT)),build/matins,$(O)/matins)

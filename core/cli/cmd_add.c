@@ -3,11 +3,13 @@
  * `matins remove` takes both away.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/place.h"
 #include "core/base/url.h"
@@ -20,6 +22,7 @@
 #include "core/config/edit.h"
 #include "core/config/paths.h"
 #include "core/import/tree.h"
+#include "core/install/bundle.h"
 #include "core/install/kinds.h"
 #include "core/install/depot.h"
 #include "core/install/files.h"
@@ -37,6 +40,7 @@ const struct option options_add[] = {
 	 "python: take wheels from this folder, and none of the index"},
 	{"runtime", 0, "bundled",
 	 "npm: install Node, too, as the package that carries it"},
+	{"set", 0, "KEY=VALUE", "bundle: a value of its user_config"},
 	{0},
 };
 const struct option options_remove[] = {{0}};
@@ -44,9 +48,11 @@ const struct option options_upgrade[] = {
 	{"allow-scripts", 0, NULL, "let programs of packages run meanwhile"},
 	{"find-links", 0, "DIR", "as of add"},
 	{"runtime", 0, "bundled", "as of add"},
+	{"set", 0, "KEY=VALUE", "as of add"},
 	{0},
 };
 
+#define MANIFEST_BYTES (1024 * 1024)
 /* Status of an installed server that did not start. */
 #define STATUS_NOT_STARTED 2
 
@@ -174,6 +180,92 @@ static int find_program(struct adding *a, const char *folder, struct err *err)
 		       : 0;
 }
 
+/* Variables of a bundle; of a credential the file that a person fills. */
+static void add_env(struct adding *a, const struct bundle *b)
+{
+	struct toml_value *env = tree_table(&a->s.table, "env", &a->f.arena);
+
+	for (size_t i = 0; i < b->n_env; i++) {
+		const struct bundle_variable *v = &b->env[i];
+		const char *file = arena_printf(&a->f.arena, "keys/%s-%s",
+						a->name, v->key ? v->key : "");
+		struct toml_value *to = tree_table(env, v->name, &a->f.arena);
+
+		if (!v->key) {
+			*to = text_of(v->value);
+			continue;
+		}
+		*tree_table(to, "file", &a->f.arena) = text_of(file);
+		list_add(&a->s.notes, &a->f.arena,
+			 arena_printf(&a->f.arena,
+				      "write its credential %s into %s/%s, "
+				      "which only you may read",
+				      v->key, a->to.dir, file));
+	}
+}
+
+/* Let the program of a bundle run, which an archive of another system may not
+   say. */
+static int allow_program(struct adding *a, const struct bundle *b,
+			 struct err *err)
+{
+	const char *program = b->words.item[0];
+	const size_t n = strlen(a->tree);
+	AUTO(fd_closep) int fd = -1;
+
+	if (strncmp(program, a->tree, n) != 0 || program[n] != '/')
+		return 0;
+	program = arena_printf(&a->f.arena, "%s%s", a->draft.tree, program + n);
+	fd = fd_open(program, O_RDONLY | O_NOFOLLOW, 0);
+	return fd < 0 || fchmod(fd, 0755) < 0
+		       ? err_sys(err, errno, "the program of the bundle, %s",
+				 b->words.item[0])
+		       : 0;
+}
+
+static int read_manifest(struct adding *a, struct bundle *b, struct err *err)
+{
+	const struct strlist values = args_all(a->args, "set", &a->f.arena);
+	const char *path =
+		arena_printf(&a->f.arena, "%s/manifest.json", a->draft.tree);
+	AUTO(buf_release) struct buf text = BUF_INIT(MANIFEST_BYTES);
+	AUTO(fd_closep) int fd = fd_open(path, O_RDONLY | O_NOFOLLOW, 0);
+
+	if (fd < 0)
+		return err_set(err, ERR_SYNTAX,
+			       "%s: no manifest.json in it, so it is no bundle",
+			       a->source);
+	if (fd_read_all(fd, &text, err) < 0 ||
+	    bundle_read(buf_str(&text), a->tree, path_own_home(0), &values,
+			&a->f.arena, b, err) < 0)
+		return err_wrap(err, "%s", a->source);
+	return 0;
+}
+
+static int make_bundle(struct adding *a, struct err *err)
+{
+	struct install i = {
+		.arena = &a->f.arena,
+		.source = a->source,
+		.draft = a->draft.path,
+		.tree = a->draft.tree,
+		.place = a->tree,
+	};
+	struct bundle b;
+
+	a->about.source = path_resolve(a->source, NULL, &a->f.arena);
+	if (install_unpack(&i, err) < 0 || read_manifest(a, &b, err) < 0 ||
+	    allow_program(a, &b, err) < 0)
+		return -1;
+	a->about.version = b.version;
+	add_words(a, &b.words);
+	if (b.n_env)
+		add_env(a, &b);
+	for (size_t k = 0; k < b.notes.n; k++)
+		list_add(&a->s.notes, &a->f.arena, b.notes.item[k]);
+	return 0;
+}
+
 static int make_custom(struct adding *a, struct err *err)
 {
 	const char *folder = path_resolve(a->source, NULL, &a->f.arena);
@@ -220,9 +312,8 @@ static int make_url(struct adding *a, struct err *err)
 
 /* Fills the tree, and adds rows. */
 static int (*const makers[])(struct adding *a, struct err *err) = {
-	[INSTALL_NPM] = make_npm,
-	[INSTALL_PYTHON] = make_python,
-	[INSTALL_CUSTOM] = make_custom,
+	[INSTALL_NPM] = make_npm,	[INSTALL_PYTHON] = make_python,
+	[INSTALL_BUNDLE] = make_bundle, [INSTALL_CUSTOM] = make_custom,
 	[INSTALL_URL] = make_url,
 };
 

@@ -7,6 +7,7 @@
 #include "core/base/scan.h"
 #include "core/base/state_dir.h"
 #include "core/cli/cmd_do.h"
+#include "core/cli/install.h"
 #include "core/cli/key_options.h"
 #include "core/cli/param_options.h"
 #include "core/cli/put.h"
@@ -16,6 +17,7 @@
 #include "core/config/params.h"
 #include "core/config/paths.h"
 #include "core/config/references.h"
+#include "core/install/unpack.h"
 #include "core/server/brief.h"
 #include "gate/gate.h"
 
@@ -704,6 +706,9 @@ int command_run(int argc, char **argv, struct err *err)
 	/* a command of completion scripts only, so it has no row */
 	if (strcmp(argv[0], "__complete") == 0)
 		return completion_answer(argc - 1, argv + 1, err);
+	/* likewise, of `matins add` in its sandbox */
+	if (strcmp(argv[0], UNPACK_COMMAND) == 0 && argc == 3)
+		return unpack(argv[1], argv[2], err);
 	args_find_json(argc, argv);
 	if (find_command(argv[0], &cmd, err) < 0)
 		return -1;

@@ -547,3 +547,20 @@ int install_python(struct install *i, struct err *err)
 		return -1;
 	return find_python_words(i, python, report, err);
 }
+
+/* ---- bundles ---- */
+
+int install_unpack(struct install *i, struct err *err)
+{
+	const char *path = path_resolve(i->source, NULL, i->arena);
+	const char *const words[] = {"matins", UNPACK_COMMAND, path, i->tree,
+				     NULL};
+	struct task t = {.cwd = i->tree};
+
+	if (access(path, R_OK) < 0)
+		return err_sys(err, errno, "%s", path);
+	add_words(&t.argv, i->arena, words);
+	list_add(&t.policy.read, i->arena, path);
+	list_add(&t.policy.write, i->arena, i->tree);
+	return run(&t, i->arena, err);
+}

@@ -9,6 +9,9 @@
 #include "core/base/buf.h"
 #include "core/install/kinds.h"
 
+/* Hidden command: ARCHIVE FOLDER. */
+#define UNPACK_COMMAND "__unpack"
+
 /* Words for the kinds that have packages, and places that they find. */
 struct install {
 	struct arena *arena;
@@ -27,5 +30,7 @@ struct install {
 /* errors  ERR_PEER  a program failed; those of the gate */
 int install_npm(struct install *i, struct err *err) MUST_USE;
 int install_python(struct install *i, struct err *err) MUST_USE;
+/* Unpack a bundle into the tree. errors  likewise; its words are on stderr */
+int install_unpack(struct install *i, struct err *err) MUST_USE;
 
 #endif

@@ -64,7 +64,8 @@ static struct str last_part(struct str path)
 	return path;
 }
 
-static const char *const file_ends[] = {".tgz", ".tar.gz", ".whl"};
+static const char *const file_ends[] = {".tgz", ".tar.gz", ".whl", ".mcpb",
+					".dxt"};
 
 bool install_is_file(const char *source)
 {

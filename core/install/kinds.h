@@ -16,6 +16,7 @@
 #define INSTALL_KINDS(X)    \
 	X(NPM, "npm")       \
 	X(PYTHON, "python") \
+	X(BUNDLE, "bundle") \
 	X(CUSTOM, "custom") \
 	X(URL, "url")
 
