@@ -768,6 +768,18 @@ static void check_flow(struct config_file *file, const char *routine)
 		}
 }
 
+static int read_text(const struct config_file *file, int fd,
+		     const struct config_options *options, struct buf *text,
+		     struct err *err)
+{
+	if (!options->kept.p)
+		return fd_read_sized(fd, file->bytes, text, err);
+	if (buf_add_str(text, options->kept) == BUF_FULL)
+		return err_set(err, ERR_LIMIT, "more than %zu bytes",
+			       text->max);
+	return 0;
+}
+
 static int load(struct config_file *file, int fd,
 		const struct config_options *options, struct err *err)
 {
@@ -779,7 +791,7 @@ static int load(struct config_file *file, int fd,
 	int r;
 
 	/* one reading: the bytes that are judged are those that are parsed */
-	if (fd_read_sized(fd, file->bytes, &text, &why) < 0 ||
+	if (read_text(file, fd, options, &text, &why) < 0 ||
 	    toml_parse(&file->arena, buf_str(&text), &root, &why) < 0) {
 		explain_json(buf_str(&text), &why);
 		findings_add(&file->findings, false, &why);
@@ -809,6 +821,20 @@ static int load(struct config_file *file, int fd,
 	return file->findings.has_error ? raise_error(file, options, err) : 0;
 }
 
+static void take_kept(const struct config_options *options,
+		      struct config_file *file)
+{
+	const char *path = arena_strdup(&file->arena, options->path);
+	const char *slash = strrchr(path, '/');
+
+	file->path = file->found = path;
+	file->config.path = file->config.named = path;
+	file->config.dir = slash == path
+				   ? "/"
+				   : arena_strndup(&file->arena, path,
+						   (size_t)(slash - path));
+}
+
 int config_open(const struct config_options *options,
 		struct config_file *ret_file, struct err *err)
 {
@@ -816,7 +842,9 @@ int config_open(const struct config_options *options,
 	struct config_file *file = ret_file;
 
 	*file = (struct config_file){.arena = ARENA_INIT};
-	if (config_find(options, file, &fd, err) < 0)
+	if (options->kept.p)
+		take_kept(options, file);
+	else if (config_find(options, file, &fd, err) < 0)
 		return options->optional && !options->path &&
 				       err->kind == ERR_UNKNOWN
 			       ? 0

@@ -41,6 +41,9 @@ struct config_options {
 	const char *server;
 	struct buf *text; /* NULL, or gets the bytes that are parsed */
 	bool policy_only; /* one policy, as of routine_load() */
+	/* Text of the file that `path` was, absolute, which is not read again
+	   and was judged where it was kept; p = NULL: it is read. */
+	struct str kept;
 	/* without a file, where `path` names none: succeed, and leave the path
 	   of the file NULL and its configuration empty */
 	bool optional;

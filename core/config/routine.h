@@ -144,6 +144,7 @@ struct step {
 	/* Advice in place of a type of modulex; NULL for types of ours. */
 	const char *instead;
 	bool parallel, enabled, required;
+	bool idempotent;
 	struct strlist needs;		 /* names of steps */
 	const struct toml_value *when;	 /* a table, or NULL */
 	const struct toml_value *expect; /* likewise */

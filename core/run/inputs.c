@@ -204,6 +204,23 @@ static void read_declared(struct reading *r, struct values *ret)
 	refuse_others(r);
 }
 
+/* Read and judge by parameters that were read; wrong ones are in *wrong. */
+static int read_all(const struct routine *routine, struct reading *r,
+		    struct values *ret, struct err *err)
+{
+	if (read_given(r->asked, r->arena, &r->given, err) < 0)
+		return -1;
+	if (r->asked->is_partial)
+		r->used = references_inputs(routine, r->arena);
+	if (r->params->schema) {
+		read_declared(r, ret);
+		return 0;
+	}
+	ret->input = r->given.input;
+	ret->n_inputs = r->given.n_inputs;
+	return 0;
+}
+
 int inputs_read(const struct config *config, const struct routine *routine,
 		const struct inputs_given *given, struct arena *arena,
 		struct values *ret, struct err *err)
@@ -216,16 +233,8 @@ int inputs_read(const struct config *config, const struct routine *routine,
 	int rc;
 
 	if (params_read(routine, arena, &params, err) < 0 ||
-	    read_given(given, arena, &r.given, err) < 0)
+	    read_all(routine, &r, ret, err) < 0)
 		return -1;
-	if (given->is_partial)
-		r.used = references_inputs(routine, arena);
-	if (!params.schema) {
-		ret->input = r.given.input;
-		ret->n_inputs = r.given.n_inputs;
-		return 0;
-	}
-	read_declared(&r, ret);
 	rc = r.wrong.n ? err_set(err, ERR_USAGE,
 				 "parameters of routine %s, which `%s` "
 				 "shows:\n%s",
@@ -234,6 +243,22 @@ int inputs_read(const struct config *config, const struct routine *routine,
 					      arena),
 				 buf_cstr(&r.wrong))
 		       : 0;
+	buf_release(&r.wrong);
+	return rc;
+}
+
+int inputs_judge(const struct routine *routine, const struct params *params,
+		 const struct inputs_given *given, struct arena *arena,
+		 struct values *ret, struct err *err)
+{
+	struct reading r = {.params = params,
+			    .asked = given,
+			    .arena = arena,
+			    .wrong = BUF_INIT(BUF_UNBOUNDED)};
+	int rc = read_all(routine, &r, ret, err);
+
+	if (rc == 0 && r.wrong.n)
+		rc = err_set(err, ERR_USAGE, "%s", buf_cstr(&r.wrong));
 	buf_release(&r.wrong);
 	return rc;
 }

@@ -9,6 +9,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/err.h"
+#include "core/config/params.h"
 #include "core/config/routine.h"
 #include "core/run/values.h"
 
@@ -34,5 +35,14 @@ struct inputs_given {
 int inputs_read(const struct config *config, const struct routine *r,
 		const struct inputs_given *given, struct arena *arena,
 		struct values *ret, struct err *err) MUST_USE;
+/*
+ * Read them by parameters that params_read() gave, for many inputs of one
+ * routine.
+ *
+ * errors  ERR_USAGE  every mistake, a line each
+ */
+int inputs_judge(const struct routine *r, const struct params *params,
+		 const struct inputs_given *given, struct arena *arena,
+		 struct values *ret, struct err *err) MUST_USE;
 
 #endif

@@ -131,6 +131,7 @@ static void begin(struct step_run *s)
 		step_close(s, &j);
 		return;
 	}
+	n->walk.input = s->ctx->input;
 	walk_init(&n->walk, s->ctx->world, &n->arena);
 	/* the whole shows it, once */
 	n->walk.ctx.shows_advice = true;

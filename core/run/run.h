@@ -37,6 +37,7 @@ struct run_observer {
 };
 
 struct events;
+struct run_many;
 struct scrub;
 
 /* A trace changes the policy of steps, and looks at their verdicts. */
@@ -72,6 +73,7 @@ struct run_options {
 	int64_t slot_since_ns; /* of schedule_slot() */
 	bool shows_advice;     /* the caller prints it and stderr: no notes */
 	unsigned jobs; /* side by side; 0 = as many as descriptors allow */
+	const struct run_many *many; /* see many.h; NULL: one run */
 	struct run_observer observer;
 	const struct run_tracer *tracer; /* NULL = none; of `trace` */
 	/* Of a trace: results for references to other steps, beside those of

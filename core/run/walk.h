@@ -36,6 +36,7 @@ struct walk_world {
 	/* Of each step, also of routines within; `arg` is that of `ctx`. */
 	void (*begun)(void *arg, const struct step_run *s);
 	void (*ended)(void *arg, const struct step_run *s);
+	const struct run_many *many; /* inputs that run; NULL: none */
 	uint64_t generation;
 	int64_t begin_wall_ns; /* of the run */
 	bool no_cache;	       /* every step runs */
@@ -55,6 +56,7 @@ struct walk {
 	const struct report *earlier;
 	bool is_resumed;
 	bool looks_back; /* of one step: others have their last results */
+	void *input; /* id of struct many_input that it is for; NULL: none */
 
 	/* from here on: its own */
 	struct walk_world *world;

@@ -12,6 +12,7 @@
 #include "core/run/credentials.h"
 #include "core/run/events.h"
 #include "core/run/foreach.h"
+#include "core/run/many.h"
 #include "core/run/nested.h"
 #include "core/run/previous.h"
 #include "core/run/remotes.h"
@@ -186,6 +187,8 @@ static const struct step_doer *doer_of(const struct step_run *s)
 	const struct step *step = s->plan->step;
 	const struct step_run *whole = s->ctx->whole;
 
+	if (s->ctx->world->many && !s->ctx->input)
+		return &many_doer;
 	if (step->foreach && !whole)
 		return &foreach_doer;
 	if (step->retry.max && (!whole || whole->doer != &attempts_doer))
@@ -236,6 +239,7 @@ static void set_walks(struct world *w)
 		walks->jobs.max = o->jobs;
 	walks->credentials = w->credentials;
 	walks->ledger = rec->ledger;
+	walks->many = o->many;
 	walks->events = o->events;
 	walks->begun = on_step_begun;
 	walks->ended = on_step_ended;
