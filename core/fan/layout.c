@@ -1,0 +1,240 @@
+#include "core/fan/layout.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/digest.h"
+#include "core/base/jw.h"
+#include "core/base/scan.h"
+#include "core/base/text.h"
+#include "core/report/render.h"
+
+const char *const FAN_STATES[N_FAN_STATES] = {
+	[FAN_MISSING] = "missing",
+	[FAN_OK] = "ok",
+	[FAN_FAILED] = "failed",
+	[FAN_TORN] = "missing",
+};
+
+/* ---- the manifest ---- */
+
+static void kv_json(struct jw *w, const char *key, struct str json)
+{
+	jw_key(w, key);
+	if (json.n)
+		jw_raw(w, json);
+	else
+		jw_null(w);
+}
+
+void manifest_head(const struct manifest *m, struct buf *out)
+{
+	struct jw w = jw_begin(out);
+
+	jw_kv_cstr(&w, "schema", FAN_SCHEMA);
+	jw_kv_cstr(&w, "routine", m->routine);
+	jw_kv_object(&w, "config");
+	jw_kv_cstr(&w, "path", m->config_path);
+	jw_kv_cstr(&w, "sha256", m->config_sha256);
+	jw_kv_str(&w, "text", m->config_text);
+	jw_end(&w);
+	kv_json(&w, "leash", m->leash);
+	kv_json(&w, "params", m->params);
+	jw_kv_object(&w, "inputs");
+	jw_kv_int(&w, "n", (int64_t)m->n);
+	jw_kv_int(&w, "keys", (int64_t)m->n_keys);
+	jw_kv_cstr(&w, "sha256", m->inputs_sha256);
+	jw_end(&w);
+	jw_kv_int(&w, "per_shard", (int64_t)m->per_shard);
+	jw_kv_int(&w, "n_shards", (int64_t)m->n_shards);
+	buf_adds(out, "," MANIFEST_TABLE);
+}
+
+void manifest_row(uint64_t offset, bool is_last, struct buf *out)
+{
+	buf_addf(out, "%14llu%c\n%s", (unsigned long long)offset,
+		 is_last ? ' ' : ',', is_last ? "]}\n" : "");
+}
+
+bool manifest_offset(struct str row, uint64_t *ret)
+{
+	return row.n == MANIFEST_ROW &&
+	       str_uint64(str_trim((struct str){row.p, row.n - 2}), ret);
+}
+
+static const char *word(struct str object, const char *name,
+			struct arena *arena)
+{
+	struct str s = scan_decoded(scan_text(object, name), SIZE_MAX, arena);
+
+	return arena_strndup(arena, s.p, s.n);
+}
+
+static uint64_t number(struct str object, const char *name)
+{
+	struct str value = scan_some(object, name);
+	int64_t n;
+
+	return value.n && scan_int64(value, &n) && n > 0 ? (uint64_t)n : 0;
+}
+
+int manifest_read(struct str head, struct arena *arena, struct manifest *ret,
+		  struct err *err)
+{
+	struct str all = str_of(arena_printf(arena, "%.*s]}", STR_ARG(head))),
+		   inputs, config;
+
+	if (scan_document(all, NULL, &all, err) < 0)
+		return -1;
+	if (!scan_is(scan_text(all, "schema"), FAN_SCHEMA))
+		return err_set(err, ERR_COMPARE, "not a %s", FAN_SCHEMA);
+	inputs = scan_some(all, "inputs");
+	config = scan_some(all, "config");
+	if (!inputs.n || !config.n)
+		return err_set(err, ERR_COMPARE, "the manifest is not whole");
+	*ret = (struct manifest){
+		.routine = word(all, "routine", arena),
+		.config_path = word(config, "path", arena),
+		.config_sha256 = word(config, "sha256", arena),
+		.config_text = scan_decoded(scan_text(config, "text"), SIZE_MAX,
+					    arena),
+		.leash = scan_some(all, "leash"),
+		.params = scan_some(all, "params"),
+		.n = number(inputs, "n"),
+		.n_keys = number(inputs, "keys"),
+		.inputs_sha256 = word(inputs, "sha256", arena),
+		.per_shard = number(all, "per_shard"),
+		.n_shards = number(all, "n_shards"),
+	};
+	if (!*ret->routine || *ret->config_path != '/' || !ret->n_shards ||
+	    !ret->per_shard || !ret->n || !ret->n_keys)
+		return err_set(err, ERR_COMPARE, "the manifest is not whole");
+	return 0;
+}
+
+/* ---- keys and names ---- */
+
+void fan_key(const struct manifest *m, struct str input,
+	     char ret[SHA256_HEX_BYTES])
+{
+	unsigned char bytes[SHA256_BYTES];
+	struct sha256 sum;
+
+	sha256_init(&sum);
+	digest_text(&sum, m->routine);
+	digest_text(&sum, m->config_sha256);
+	digest_number(&sum, m->leash.n);
+	sha256_add(&sum, m->leash.n ? m->leash.p : "", m->leash.n);
+	digest_number(&sum, input.n);
+	sha256_add(&sum, input.p, input.n);
+	sha256_end(&sum, bytes);
+	sha256_text(bytes, ret);
+}
+
+static struct fan_name name_of(const char *folder, const char *key,
+			       const char *end)
+{
+	struct fan_name n;
+
+	snprintf(n.text, sizeof(n.text), "%s/%.2s/%s%s", folder, key, key, end);
+	return n;
+}
+
+struct fan_name fan_result_name(const char *key)
+{
+	return name_of("results", key, ".json");
+}
+
+struct fan_name fan_failed_name(const char *key)
+{
+	return name_of("failed", key, "");
+}
+
+struct fan_name fan_claim_name(const char *key)
+{
+	return name_of("claims", key, "");
+}
+
+bool fan_is_result(const char *name)
+{
+	struct str s = str_of(name);
+
+	if (s.n != SHA256_HEX_BYTES - 1 + 5 || !str_ends(s, ".json"))
+		return false;
+	for (size_t i = 0; i < SHA256_HEX_BYTES - 1; i++)
+		if (text_hex_digit(s.p[i]) < 0)
+			return false;
+	return true;
+}
+
+/* ---- results ---- */
+
+static const struct report_step *first_failure(const struct report *r)
+{
+	for (size_t i = 0; i < r->n_steps; i++)
+		if (!report_step_success(&r->steps[i]))
+			return &r->steps[i];
+	return NULL;
+}
+
+static void kv_text(struct jw *w, const char *key, struct str s)
+{
+	jw_key(w, key);
+	if (s.n)
+		jw_str(w, s);
+	else
+		jw_null(w);
+}
+
+void fan_result_print(const char *key, const struct report *r, uint64_t us,
+		      const char *ended, const char *who, struct buf *out)
+{
+	static const struct render_options full = {.view = VIEW_FULL};
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf report = BUF_INIT(BUF_UNBOUNDED);
+	const struct report_step *bad = first_failure(r);
+	bool is_ok = report_success(r);
+	struct jw w = jw_begin(out);
+
+	jw_kv_cstr(&w, "schema", FAN_RESULT_SCHEMA);
+	jw_kv_cstr(&w, "key", key);
+	jw_kv_bool(&w, "ok", is_ok);
+	kv_text(&w, "reason",
+		str_of(is_ok ? NULL
+		       : bad ? report_reason_name(bad->reason)
+			     : "nothing_ran"));
+	kv_text(&w, "error",
+		bad && !is_ok ? bad->error
+		: is_ok	      ? (struct str){NULL, 0}
+			      : str_of(report_summary(r, &arena)));
+	jw_kv_int(&w, "us", (int64_t)us);
+	jw_kv_cstr(&w, "ended", ended);
+	jw_kv_cstr(&w, "on", who);
+	render_find("json")->print(r, &full, &report);
+	jw_kv_raw(&w, "report", str_trim(buf_str(&report)));
+	jw_end(&w);
+	buf_addc(out, '\n');
+}
+
+void fan_result_read(struct str text, const char *key, struct arena *arena,
+		     struct fan_result *ret)
+{
+	struct str all, us;
+	int64_t n;
+
+	*ret = (struct fan_result){.state = FAN_TORN};
+	if (!str_ends(text, "}\n") ||
+	    scan_document(text, NULL, &all, ERR_IGNORED) < 0 ||
+	    !scan_is(scan_text(all, "schema"), FAN_RESULT_SCHEMA) ||
+	    !scan_is(scan_text(all, "key"), key))
+		return;
+	ret->report = scan_some(all, "report");
+	if (!ret->report.n || scan_type(ret->report) != SCAN_OBJECT)
+		return;
+	us = scan_some(all, "us");
+	ret->us = us.n && scan_int64(us, &n) && n > 0 ? (uint64_t)n : 0;
+	ret->reason = scan_decoded(scan_text(all, "reason"), 256, arena);
+	ret->error = scan_decoded(scan_text(all, "error"), 4096, arena);
+	ret->on = scan_decoded(scan_text(all, "on"), 256, arena);
+	ret->state = scan_true(all, "ok") ? FAN_OK : FAN_FAILED;
+}
