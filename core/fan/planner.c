@@ -1,0 +1,633 @@
+#include "core/fan/planner.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "core/base/jdoc.h"
+#include "core/base/jw.h"
+#include "core/base/limits.h"
+#include "core/base/log.h"
+#include "core/base/mem.h"
+#include "core/base/scan.h"
+#include "core/base/state_dir.h"
+#include "core/base/text.h"
+#include "core/config/params.h"
+#include "core/config/references.h"
+#include "core/fan/csv.h"
+#include "core/report/canon.h"
+#include "core/run/inputs.h"
+#include "core/toml/toml.h"
+
+#define READ_BYTES (1024 * 1024)
+#define WRITE_BYTES (256 * 1024)
+/* Folders of keys, and keys of one that are held before they are written. */
+#define BUCKETS 256
+#define BUCKET_HELD ((size_t)SHA256_BYTES * 128)
+
+/* A file of the plan that grows. */
+struct grown {
+	int fd; /* owned */
+	struct buf held;
+	uint64_t n; /* bytes of it all */
+};
+
+struct planner {
+	const struct fan_plan *o;
+	struct params params;
+	struct arena arena, kept; /* of the text that is read; of all */
+	struct manifest m;
+	int dir;	   /* the draft; owned */
+	const char *draft; /* its path */
+	struct grown inputs, rows;
+	struct buf bucket[BUCKETS];
+	bool is_spilled; /* some bucket is in a file */
+	struct sha256 sum;
+	struct strlist needed; /* parameters that nothing declares */
+	uint64_t line, n_wrong;
+	struct strlist columns; /* of CSV; n = 0: not read yet */
+	bool is_csv, has_form;
+};
+
+/* ---- files of the draft ---- */
+
+static int flush(struct grown *g, struct err *err)
+{
+	if (g->held.n && fd_write_all(g->fd, g->held.p, g->held.n) < 0)
+		return err_sys(err, errno, "write the plan");
+	buf_clear(&g->held);
+	return 0;
+}
+
+static int grow(struct grown *g, struct str bytes, struct err *err)
+{
+	buf_add_str(&g->held, bytes);
+	g->n += bytes.n;
+	return g->held.n < WRITE_BYTES ? 0 : flush(g, err);
+}
+
+static int open_in(const struct planner *p, const char *name, int flags,
+		   int *ret, struct err *err)
+{
+	*ret = openat(p->dir, name, flags | O_CLOEXEC, 0600);
+	return *ret < 0 ? err_sys(err, errno, "%s/%s", p->draft, name) : 0;
+}
+
+static void bucket_name(size_t i, char ret[16])
+{
+	snprintf(ret, 16, "keys.%02zx", i);
+}
+
+static int spill(struct planner *p, size_t i, struct err *err)
+{
+	AUTO(fd_closep) int fd = -1;
+	struct buf *b = &p->bucket[i];
+	char name[16];
+
+	bucket_name(i, name);
+	if (open_in(p, name, O_WRONLY | O_CREAT | O_APPEND, &fd, err) < 0)
+		return -1;
+	if (fd_write_all(fd, b->p, b->n) < 0)
+		return err_sys(err, errno, "write the plan");
+	p->is_spilled = true;
+	buf_clear(b);
+	return 0;
+}
+
+static int keep_key(struct planner *p, struct str input, struct err *err)
+{
+	unsigned char bytes[SHA256_BYTES];
+	char hex[SHA256_HEX_BYTES];
+	size_t i;
+
+	fan_key(&p->m, input, hex);
+	for (size_t k = 0; k < SHA256_BYTES; k++)
+		bytes[k] = (unsigned char)text_hex((struct str){hex + 2 * k, 2},
+						   2);
+	i = bytes[0];
+	buf_add(&p->bucket[i], bytes, sizeof(bytes));
+	return p->bucket[i].n < BUCKET_HELD ? 0 : spill(p, i, err);
+}
+
+/* ---- one input ---- */
+
+PRINTF(2, 3) static void say_wrong(struct planner *p, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	p->n_wrong++;
+	log_error("%s:%llu: %s",
+		  strcmp(p->o->inputs, "-") ? p->o->inputs : "standard input",
+		  (unsigned long long)p->line,
+		  arena_vprintf(&p->arena, fmt, ap));
+	va_end(ap);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct input *x = a, *y = b;
+	size_t n = x->name.n < y->name.n ? x->name.n : y->name.n;
+	int c = memcmp(x->name.p, y->name.p, n);
+
+	return c ? c : x->name.n < y->name.n ? -1 : x->name.n > y->name.n;
+}
+
+/* One spelling for all that mean the same; a text of CSV that nothing declares
+   is JSON where it can be. */
+static void add_value(struct planner *p, const struct input *in,
+		      struct buf *out)
+{
+	struct jdoc *doc;
+
+	if (jdoc_parse(in->json.p ? in->json : in->text, &p->arena, &doc,
+		       ERR_IGNORED) < 0)
+		jw_quote(out, in->text);
+	else
+		canon_compact(doc, out);
+}
+
+static void print_input(struct planner *p, struct values *v, struct buf *out)
+{
+	if (v->n_inputs)
+		qsort(v->input, v->n_inputs, sizeof(*v->input), by_name);
+	buf_addc(out, '{');
+	for (size_t i = 0; i < v->n_inputs; i++) {
+		buf_adds(out, i ? "," : "");
+		jw_quote(out, v->input[i].name);
+		buf_addc(out, ':');
+		add_value(p, &v->input[i], out);
+	}
+	buf_adds(out, "}\n");
+}
+
+static bool has_input(const struct values *v, const char *name)
+{
+	for (size_t i = 0; i < v->n_inputs; i++)
+		if (str_is(v->input[i].name, name))
+			return true;
+	return false;
+}
+
+static bool lacks_needed(struct planner *p, const struct values *v)
+{
+	for (size_t i = 0; i < p->needed.n; i++)
+		if (*p->needed.item[i] && !has_input(v, p->needed.item[i])) {
+			say_wrong(p, "%s: is missing", p->needed.item[i]);
+			return true;
+		}
+	return false;
+}
+
+/* The last of equal names counts. */
+static void drop_twins(struct values *v)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < v->n_inputs; i++) {
+		size_t k = i + 1;
+
+		while (k < v->n_inputs &&
+		       !str_eq(v->input[k].name, v->input[i].name))
+			k++;
+		if (k == v->n_inputs)
+			v->input[n++] = v->input[i];
+	}
+	v->n_inputs = n;
+}
+
+static int add_input(struct planner *p, const struct inputs_given *given,
+		     struct err *err)
+{
+	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf row = BUF_INIT(BUF_UNBOUNDED);
+	struct err why = ERR_INIT;
+	struct values v = {.n_inputs = 0};
+
+	if (inputs_judge(p->o->routine, &p->params, given, &p->arena, &v,
+			 &why) < 0) {
+		say_wrong(p, "%s", why.msg);
+		return 0;
+	}
+	drop_twins(&v);
+	if (!p->params.schema && lacks_needed(p, &v))
+		return 0;
+	/* only mistakes are looked for behind the first one */
+	if (p->n_wrong)
+		return 0;
+	print_input(p, &v, &line);
+	if (line.n > LIMIT_MESSAGE_BYTES) {
+		say_wrong(p, "longer than %zu bytes",
+			  (size_t)LIMIT_MESSAGE_BYTES);
+		return 0;
+	}
+	if (p->m.n % p->o->per_shard == 0) {
+		manifest_row(p->inputs.n, false, &row);
+		if (grow(&p->rows, buf_str(&row), err) < 0)
+			return -1;
+		p->m.n_shards++;
+	}
+	p->m.n++;
+	sha256_add(&p->sum, line.p, line.n);
+	if (grow(&p->inputs, buf_str(&line), err) < 0)
+		return -1;
+	line.n--;
+	return keep_key(p, buf_str(&line), err);
+}
+
+/* ---- JSONL ---- */
+
+static int add_line(struct planner *p, struct str line, struct err *err)
+{
+	const struct inputs_given given = {.object = str_trim(line)};
+
+	return given.object.n ? add_input(p, &given, err) : 0;
+}
+
+/* Bytes of the first line; 0: it is not whole. */
+static ssize_t read_jsonl(struct planner *p, struct str text, bool is_end,
+			  struct err *err)
+{
+	size_t n = str_find(text, '\n');
+
+	if (n == text.n && !is_end)
+		return 0;
+	p->line++;
+	if (add_line(p, (struct str){text.p, n}, err) < 0)
+		return -1;
+	return (ssize_t)(n < text.n ? n + 1 : n);
+}
+
+/* ---- CSV ---- */
+
+static int take_columns(struct planner *p, const struct csv_record *r,
+			struct err *err)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		struct str name = str_trim(r->field[i].text);
+		const char *word = arena_strndup(&p->kept, name.p, name.n);
+
+		if (!name.n || strlen(word) != name.n || strchr(word, '=') ||
+		    list_has(&p->columns, word))
+			return err_set(err, ERR_USAGE,
+				       "%s: column %zu has no name of its own",
+				       p->o->inputs, i + 1);
+		list_add(&p->columns, &p->kept, word);
+	}
+	return 0;
+}
+
+static int add_record(struct planner *p, const struct csv_record *r,
+		      struct err *err)
+{
+	struct inputs_given given = {.object = {NULL, 0}};
+
+	if (r->n != p->columns.n) {
+		say_wrong(p, "%zu fields where there are %zu columns", r->n,
+			  p->columns.n);
+		return 0;
+	}
+	for (size_t i = 0; i < r->n; i++) {
+		const struct csv_field *f = &r->field[i];
+
+		if (memchr(f->text.p, '\0', f->text.n)) {
+			say_wrong(p, "%s: has a NUL byte", p->columns.item[i]);
+			return 0;
+		}
+		if (f->text.n || f->is_quoted)
+			list_add(&given.params, &p->arena,
+				 arena_printf(&p->arena, "%s=%.*s",
+					      p->columns.item[i],
+					      STR_ARG(f->text)));
+	}
+	return add_input(p, &given, err);
+}
+
+static ssize_t read_csv(struct planner *p, struct str text, bool is_end,
+			struct err *err)
+{
+	struct err why = ERR_INIT;
+	struct csv_record r;
+	ssize_t n = csv_read(text, is_end, &p->arena, &r, &why);
+
+	if (n == 0)
+		return 0;
+	p->line++;
+	if (n < 0) {
+		/* where the next record begins is not known */
+		say_wrong(p, "%s", why.msg);
+		return (ssize_t)text.n;
+	}
+	if (r.n && (p->columns.n ? add_record(p, &r, err)
+				 : take_columns(p, &r, err)) < 0)
+		return -1;
+	p->line += r.lines - 1;
+	return n;
+}
+
+/* ---- all of them ---- */
+
+static void find_form(struct planner *p, struct str text)
+{
+	struct str first = str_trim(text);
+
+	p->is_csv =
+		str_ends(str_of(p->o->inputs), ".csv") ||
+		(strcmp(p->o->inputs, "-") == 0 && first.n && *first.p != '{');
+	p->has_form = true;
+}
+
+static int take_text(struct planner *p, struct buf *in, bool is_end,
+		     struct err *err)
+{
+	struct str text = buf_str(in);
+	ssize_t n = 1;
+
+	if (!p->has_form) {
+		if (str_starts(text, "\xEF\xBB\xBF"))
+			text = str_skip(text, 3);
+		find_form(p, text);
+	}
+	while (text.n && n > 0) {
+		n = (p->is_csv ? read_csv : read_jsonl)(p, text, is_end, err);
+		arena_release(&p->arena);
+		if (n < 0)
+			return -1;
+		text = str_skip(text, (size_t)n);
+	}
+	buf_drop(in, in->n - text.n);
+	if (in->n > LIMIT_MESSAGE_BYTES)
+		return err_set(err, ERR_LIMIT, "%s:%llu: longer than %zu bytes",
+			       p->o->inputs, (unsigned long long)p->line + 1,
+			       (size_t)LIMIT_MESSAGE_BYTES);
+	return 0;
+}
+
+static int read_inputs(struct planner *p, struct err *err)
+{
+	AUTO(buf_release) struct buf in = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(fd_closep)
+	int fd = strcmp(p->o->inputs, "-") == 0
+			 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+			 : fd_open(p->o->inputs, O_RDONLY, 0);
+	ssize_t n = 1;
+
+	if (fd < 0)
+		return err_sys(err, errno, "--inputs %s", p->o->inputs);
+	while (n) {
+		char *room = buf_room(&in, READ_BYTES);
+
+		n = read(fd, room, READ_BYTES);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_sys(err, errno, "--inputs %s", p->o->inputs);
+		in.n += (size_t)n;
+		in.p[in.n] = '\0';
+		if (take_text(p, &in, n == 0, err) < 0)
+			return -1;
+	}
+	if (p->n_wrong)
+		return err_set(err, ERR_USAGE,
+			       "%llu of the inputs are wrong: nothing is "
+			       "planned",
+			       (unsigned long long)p->n_wrong);
+	if (!p->m.n)
+		return err_set(err, ERR_USAGE, "%s: there is no input",
+			       p->o->inputs);
+	return 0;
+}
+
+/* ---- inputs that are equal ---- */
+
+static int by_bytes(const void *a, const void *b)
+{
+	return memcmp(a, b, SHA256_BYTES);
+}
+
+static int count_bucket(struct planner *p, size_t i, struct grown *equal,
+			struct err *err)
+{
+	AUTO(fd_closep) int fd = -1;
+	struct buf *b = &p->bucket[i];
+	unsigned char *key;
+	char name[16];
+	size_t n, same;
+
+	bucket_name(i, name);
+	fd = p->is_spilled ? openat(p->dir, name, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd >= 0 &&
+	    (fd_read_all(fd, b, err) < 0 || unlinkat(p->dir, name, 0) < 0))
+		return -1;
+	key = (unsigned char *)b->p;
+	n = b->n / SHA256_BYTES;
+	if (n)
+		qsort(key, n, SHA256_BYTES, by_bytes);
+	for (size_t k = 0; k < n; k += same) {
+		char line[SHA256_HEX_BYTES + 24];
+
+		for (same = 1; k + same < n &&
+			       by_bytes(key + k * SHA256_BYTES,
+					key + (k + same) * SHA256_BYTES) == 0;)
+			same++;
+		p->m.n_keys++;
+		if (same == 1)
+			continue;
+		sha256_text(key + k * SHA256_BYTES, line);
+		snprintf(line + SHA256_HEX_BYTES - 1, 25, " %zu\n", same);
+		if (grow(equal, str_of(line), err) < 0)
+			return -1;
+	}
+	buf_release(b);
+	return 0;
+}
+
+static int count_equal(struct planner *p, struct err *err)
+{
+	struct grown equal = {.fd = -1, .held = BUF_INIT(BUF_UNBOUNDED)};
+	int r = open_in(p, "equal", O_WRONLY | O_CREAT | O_EXCL, &equal.fd,
+			err);
+
+	for (size_t i = 0; r == 0 && i < BUCKETS; i++)
+		r = count_bucket(p, i, &equal, err);
+	if (r == 0)
+		r = flush(&equal, err);
+	fd_closep(&equal.fd);
+	buf_release(&equal.held);
+	return r;
+}
+
+/* ---- the manifest ---- */
+
+static int copy_rows(struct planner *p, struct grown *out, struct err *err)
+{
+	char rows[MANIFEST_ROW * 4096];
+	uint64_t at = 0, all = p->m.n_shards * MANIFEST_ROW;
+	ssize_t n;
+
+	while (at < all) {
+		n = pread(p->rows.fd, rows, sizeof(rows), (off_t)at);
+		if (n <= 0)
+			return err_sys(err, errno, "read the plan");
+		at += (uint64_t)n;
+		if (at == all)
+			rows[n - 2] = ' ';
+		if (grow(out, (struct str){rows, (size_t)n}, err) < 0)
+			return -1;
+	}
+	return grow(out, STR("]}\n"), err);
+}
+
+static int write_manifest(struct planner *p, struct err *err)
+{
+	AUTO(buf_release) struct buf head = BUF_INIT(BUF_UNBOUNDED);
+	struct grown out = {.fd = -1, .held = BUF_INIT(BUF_UNBOUNDED)};
+	unsigned char bytes[SHA256_BYTES];
+	char hex[SHA256_HEX_BYTES];
+	int r;
+
+	sha256_end(&p->sum, bytes);
+	sha256_text(bytes, hex);
+	p->m.inputs_sha256 = hex;
+	manifest_head(&p->m, &head);
+	r = open_in(p, "manifest.json", O_WRONLY | O_CREAT | O_EXCL, &out.fd,
+		    err);
+	if (r == 0)
+		r = grow(&out, buf_str(&head), err);
+	if (r == 0)
+		r = copy_rows(p, &out, err);
+	if (r == 0)
+		r = flush(&out, err);
+	if (r == 0 && (unlinkat(p->dir, "rows", 0) < 0 || syncfs(out.fd) < 0))
+		r = err_sys(err, errno, "write the plan");
+	fd_closep(&out.fd);
+	buf_release(&out.held);
+	return r;
+}
+
+/* ---- the folder ---- */
+
+static void remove_draft(struct planner *p)
+{
+	DIR *d = fdopendir(fcntl(p->dir, F_DUPFD_CLOEXEC, 3));
+	const struct dirent *e;
+
+	while (d && (e = readdir(d)))
+		(void)!unlinkat(p->dir, e->d_name, 0);
+	if (d)
+		closedir(d);
+	(void)!rmdir(p->draft);
+}
+
+static int make_draft(struct planner *p, struct arena *arena, struct err *err)
+{
+	struct str dir = str_of(p->o->dir);
+	char random[9];
+
+	while (dir.n > 1 && dir.p[dir.n - 1] == '/')
+		dir.n--;
+	if (access(arena_printf(arena, "%s/manifest.json", p->o->dir), F_OK) ==
+	    0)
+		return err_set(err, ERR_CONFIG,
+			       "%s has a plan already: name another folder",
+			       p->o->dir);
+	text_random(random, sizeof(random) - 1);
+	p->draft = arena_printf(arena, "%.*s.%s.draft", STR_ARG(dir), random);
+	if (mkdir(p->draft, 0700) < 0)
+		return err_sys(err, errno, "%s", p->draft);
+	p->dir = fd_open(p->draft, O_RDONLY | O_DIRECTORY, 0);
+	if (p->dir < 0)
+		return err_sys(err, errno, "%s", p->draft);
+	return 0;
+}
+
+static int place(struct planner *p, struct err *err)
+{
+	if (rename(p->draft, p->o->dir) == 0)
+		return 0;
+	if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR)
+		return err_set(err, ERR_CONFIG, "%s is there and not empty",
+			       p->o->dir);
+	return err_sys(err, errno, "%s", p->o->dir);
+}
+
+static int fill_draft(struct planner *p, struct err *err)
+{
+	if (open_in(p, "inputs.jsonl", O_WRONLY | O_CREAT | O_EXCL,
+		    &p->inputs.fd, err) < 0 ||
+	    open_in(p, "rows", O_RDWR | O_CREAT | O_EXCL, &p->rows.fd, err) <
+		    0 ||
+	    read_inputs(p, err) < 0 || flush(&p->inputs, err) < 0 ||
+	    flush(&p->rows, err) < 0 || count_equal(p, err) < 0)
+		return -1;
+	return write_manifest(p, err);
+}
+
+static void describe(struct planner *p, struct arena *arena, struct buf *params)
+{
+	const struct fan_plan *o = p->o;
+	const char *leash = env_text("MATINS_CAVEATS");
+
+	if (!leash)
+		leash = env_text("MODULEX_CAVEATS");
+	if (o->routine->params)
+		toml_to_json(o->routine->params, params);
+	else
+		p->needed = references_inputs(o->routine, arena);
+	p->m = (struct manifest){
+		.routine = o->routine->name,
+		.config_path = o->file->config.path,
+		.config_sha256 = o->file->sha256,
+		.config_text = o->text,
+		.params = buf_str(params),
+		.per_shard = o->per_shard,
+	};
+	if (leash &&
+	    scan_document(str_of(leash), NULL, &p->m.leash, ERR_IGNORED) < 0)
+		p->m.leash = (struct str){NULL, 0};
+}
+
+int fan_plan(const struct fan_plan *o, struct manifest *ret, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf params = BUF_INIT(BUF_UNBOUNDED);
+	struct planner *p = mem_zalloc(sizeof(*p));
+	int r;
+
+	p->o = o;
+	p->dir = p->inputs.fd = p->rows.fd = -1;
+	p->inputs.held = p->rows.held = (struct buf)BUF_INIT(BUF_UNBOUNDED);
+	for (size_t i = 0; i < BUCKETS; i++)
+		p->bucket[i] = (struct buf)BUF_INIT(BUF_UNBOUNDED);
+	sha256_init(&p->sum);
+	describe(p, &arena, &params);
+	r = params_read(o->routine, &arena, &p->params, err);
+	if (r == 0)
+		r = make_draft(p, &arena, err);
+	if (r == 0) {
+		r = fill_draft(p, err);
+		if (r == 0)
+			r = place(p, err);
+		if (r < 0)
+			remove_draft(p);
+	}
+	*ret = (struct manifest){.n = p->m.n,
+				 .n_keys = p->m.n_keys,
+				 .per_shard = p->m.per_shard,
+				 .n_shards = p->m.n_shards};
+	params_release(&p->params);
+	for (size_t i = 0; i < BUCKETS; i++)
+		buf_release(&p->bucket[i]);
+	buf_release(&p->inputs.held);
+	buf_release(&p->rows.held);
+	fd_closep(&p->inputs.fd);
+	fd_closep(&p->rows.fd);
+	fd_closep(&p->dir);
+	arena_release(&p->arena);
+	arena_release(&p->kept);
+	free(p);
+	return r;
+}

@@ -1,0 +1,708 @@
+#include "core/fan/results.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/fd.h"
+#include "core/base/limits.h"
+#include "core/base/mem.h"
+#include "core/base/proc.h"
+#include "core/config/paths.h"
+
+/* A mark of a process elsewhere that was not renewed for so long is old. */
+#define SILENT_S 60
+
+/* Bytes of the text of a mark; all have as many. */
+#define MARK_BYTES 96
+
+/* A result beside its place. */
+struct draft {
+	char key[SHA256_HEX_BYTES];
+	char name[160];
+	int fd; /* owned */
+	bool is_failure;
+};
+
+struct results {
+	struct arena arena;
+	struct manifest m;
+	const char *path;
+	int dir;	   /* owned */
+	uint64_t table_at; /* of the rows in the manifest */
+	const char *place; /* of this process: host, boot and pid namespace */
+	const char *who;
+	int mark; /* of this process at work; owned, -1 */
+	int64_t began_s;
+	unsigned n_names;
+	struct draft waiting[RESULTS_WAITING];
+	size_t n_waiting;
+};
+
+/* ---- opening ---- */
+
+static int check_ours(const char *path, int fd, struct err *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return err_sys(err, errno, "%s", path);
+	if (!path_is_ours(&st) || path_is_written_by_others(&st))
+		return err_set(
+			err, ERR_CONFIG,
+			"%s belongs to another user, or others can write "
+			"it, and could make you run anything",
+			path);
+	return 0;
+}
+
+/* Read the manifest up to its table. */
+static int read_head(struct results *s, struct err *err)
+{
+	AUTO(buf_release) struct buf head = BUF_INIT(LIMIT_CONFIG_BYTES * 8);
+	AUTO(fd_closep) int fd = results_file(s, "manifest.json");
+	const char *table = NULL;
+	ssize_t n = 1;
+
+	if (fd < 0)
+		return err_sys(err, errno, "%s/manifest.json", s->path);
+	if (check_ours("manifest.json", fd, err) < 0)
+		return -1;
+	while (!table && n > 0) {
+		char *room = buf_room(&head, 65536);
+
+		if (!room)
+			return err_set(err, ERR_LIMIT, "its head is too long");
+		n = read(fd, room, 65536);
+		if (n < 0)
+			return err_sys(err, errno, "%s/manifest.json", s->path);
+		head.n += (size_t)n;
+		head.p[head.n] = '\0';
+		table = memmem(head.p, head.n, MANIFEST_TABLE,
+			       strlen(MANIFEST_TABLE));
+	}
+	if (!table)
+		return err_set(err, ERR_COMPARE, "not a %s", FAN_SCHEMA);
+	s->table_at = (uint64_t)(table - head.p) + strlen(MANIFEST_TABLE);
+	return manifest_read((struct str){head.p, s->table_at}, &s->arena,
+			     &s->m, err);
+}
+
+/* Name this process, and the place where its number means it. */
+static void name_self(struct results *s)
+{
+	AUTO(buf_release) struct buf boot = BUF_INIT(BUF_UNBOUNDED);
+	char host[65] = "", space[64] = "";
+	struct stat st;
+	uint64_t start;
+	pid_t pid = proc_self(&start);
+
+	if (gethostname(host, sizeof(host) - 1) < 0 || !*host)
+		snprintf(host, sizeof(host), "unknown");
+	for (char *p = host; *p; p++)
+		if (*p == '/' || *p == '.' || *p == ' ')
+			*p = '-';
+	proc_boot_id(&boot);
+	if (stat("/proc/self/ns/pid", &st) == 0)
+		snprintf(space, sizeof(space), "%llx",
+			 (unsigned long long)st.st_ino);
+	s->place = arena_printf(&s->arena, "%.32s-%.8s-%s", host,
+				buf_cstr(&boot), space);
+	s->who = arena_printf(&s->arena, "%s.%d.%llu", s->place, (int)pid,
+			      (unsigned long long)start);
+}
+
+int results_open(const char *dir, struct results **ret, struct err *err)
+{
+	struct results *s = mem_zalloc(sizeof(*s));
+	AUTO(mem_freep) char *real = realpath(dir, NULL);
+	int r;
+
+	s->mark = s->dir = -1;
+	s->path = arena_strdup(&s->arena, real ? real : dir);
+	s->dir = fd_open(s->path, O_RDONLY | O_DIRECTORY, 0);
+	name_self(s);
+	r = s->dir < 0 ? err_sys(err, errno, "%s", dir)
+		       : check_ours(dir, s->dir, err);
+	if (r == 0) {
+		r = read_head(s, err);
+		if (r < 0)
+			err_wrap(err, "%s is no plan", dir);
+	}
+	if (r < 0)
+		results_close(s);
+	else
+		*ret = s;
+	return r;
+}
+
+void results_close(struct results *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->n_waiting; i++) {
+		fd_closep(&s->waiting[i].fd);
+		(void)!unlinkat(s->dir, s->waiting[i].name, 0);
+	}
+	fd_closep(&s->mark);
+	fd_closep(&s->dir);
+	arena_release(&s->arena);
+	free(s);
+}
+
+const struct manifest *results_manifest(const struct results *s)
+{
+	return &s->m;
+}
+
+const char *results_dir(const struct results *s)
+{
+	return s->path;
+}
+
+const char *results_who(const struct results *s)
+{
+	return s->who;
+}
+
+int results_file(const struct results *s, const char *name)
+{
+	return openat(s->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+}
+
+int results_shard(const struct results *s, uint64_t shard, uint64_t *ret,
+		  struct err *err)
+{
+	AUTO(fd_closep) int fd = results_file(s, "manifest.json");
+	char row[MANIFEST_ROW];
+
+	if (fd < 0 || pread(fd, row, sizeof(row),
+			    (off_t)(s->table_at + shard * MANIFEST_ROW)) !=
+			      (ssize_t)sizeof(row))
+		return err_sys(err, fd < 0 ? errno : 0, "%s/manifest.json",
+			       s->path);
+	if (!manifest_offset((struct str){row, sizeof(row)}, ret))
+		return err_set(err, ERR_SYNTAX,
+			       "%s/manifest.json: the row of shard %llu",
+			       s->path, (unsigned long long)shard);
+	return 0;
+}
+
+/* ---- files that are made on the way ---- */
+
+/* Make the folders of a name; 0 or -1 and errno. */
+static int make_folders(const struct results *s, const char *name)
+{
+	char part[160];
+
+	for (const char *slash = strchr(name, '/'); slash;
+	     slash = strchr(slash + 1, '/')) {
+		snprintf(part, sizeof(part), "%.*s", (int)(slash - name), name);
+		if (mkdirat(s->dir, part, 0700) < 0 && errno != EEXIST)
+			return -1;
+	}
+	return 0;
+}
+
+static int create(const struct results *s, const char *name)
+{
+	const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+	int fd = openat(s->dir, name, flags, 0600);
+
+	if (fd < 0 && errno == ENOENT && make_folders(s, name) == 0)
+		fd = openat(s->dir, name, flags, 0600);
+	return fd;
+}
+
+/* Link a name; 0 or -1 and errno. */
+static int link_in(const struct results *s, const char *from, const char *to)
+{
+	struct stat st;
+
+	if (linkat(s->dir, from, s->dir, to, 0) == 0)
+		return 0;
+	if (errno == ENOENT && make_folders(s, to) == 0 &&
+	    linkat(s->dir, from, s->dir, to, 0) == 0)
+		return 0;
+	/* NFS may have linked it, and lost the answer */
+	if (errno == EEXIST && fstatat(s->dir, from, &st, 0) == 0 &&
+	    st.st_nlink == 2)
+		return 0;
+	return -1;
+}
+
+static int touch(const struct results *s, const char *name)
+{
+	int fd = create(s, name);
+
+	if (fd < 0)
+		return errno == EEXIST ? 0 : -1;
+	close(fd);
+	return 0;
+}
+
+/* ---- results ---- */
+
+int results_look(const struct results *s, const char *key, struct buf *text,
+		 struct arena *arena, struct fan_result *ret, struct err *err)
+{
+	const struct fan_name name = fan_result_name(key);
+	AUTO(fd_closep) int fd = results_file(s, name.text);
+
+	*ret = (struct fan_result){.state = FAN_MISSING};
+	buf_clear(text);
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0 || fd_read_all(fd, text, err) < 0)
+		return err_sys(err, fd < 0 ? errno : err->sys, "%s/%s", s->path,
+			       name.text);
+	fan_result_read(buf_str(text), key, arena, ret);
+	return 0;
+}
+
+int results_put(struct results *s, const char *key, struct str text,
+		bool is_failure, struct err *err)
+{
+	struct draft *d = &s->waiting[s->n_waiting];
+	int sys;
+
+	snprintf(d->key, sizeof(d->key), "%s", key);
+	snprintf(d->name, sizeof(d->name), "tmp/%s.%u", s->who, s->n_names++);
+	d->is_failure = is_failure;
+	d->fd = create(s, d->name);
+	if (d->fd < 0)
+		return err_sys(err, errno, "%s/%s", s->path, d->name);
+	if (fd_write_all(d->fd, text.p, text.n) < 0) {
+		sys = errno;
+		fd_closep(&d->fd);
+		(void)!unlinkat(s->dir, d->name, 0);
+		return err_sys(err, sys, "%s/%s", s->path, d->name);
+	}
+	s->n_waiting++;
+	return 0;
+}
+
+size_t results_waiting(const struct results *s)
+{
+	return s->n_waiting;
+}
+
+/* One call writes them all, and costs as much as for one. */
+static int flush(struct results *s)
+{
+	int r = s->n_waiting == 1 ? fsync(s->waiting[0].fd)
+				  : syncfs(s->waiting[0].fd);
+
+	for (size_t i = 0; r == 0 && i < s->n_waiting; i++)
+		/* NFS says at the end that there was no room */
+		if (close(fd_steal(&s->waiting[i].fd)) < 0)
+			r = -1;
+	return r;
+}
+
+static int place(struct results *s, struct draft *d, uint64_t *ret_dropped)
+{
+	const struct fan_name name = fan_result_name(d->key);
+	char dropped[180];
+
+	if (d->is_failure && touch(s, fan_failed_name(d->key).text) < 0)
+		return -1;
+	if (link_in(s, d->name, name.text) == 0)
+		return 0;
+	if (errno != EEXIST)
+		return -1;
+	++*ret_dropped;
+	snprintf(dropped, sizeof(dropped), "dropped/%.16s.%s.%u", d->key,
+		 s->who, s->n_names++);
+	(void)!touch(s, dropped);
+	return 0;
+}
+
+int results_commit(struct results *s, uint64_t *ret_dropped, struct err *err)
+{
+	int r = s->n_waiting ? flush(s) : 0, sys = errno;
+
+	for (size_t i = 0; i < s->n_waiting; i++) {
+		struct draft *d = &s->waiting[i];
+
+		if (r == 0 && place(s, d, ret_dropped) < 0) {
+			sys = errno;
+			r = -1;
+		}
+		fd_closep(&d->fd);
+		(void)!unlinkat(s->dir, d->name, 0);
+	}
+	s->n_waiting = 0;
+	return r < 0 ? err_sys(err, sys, "%s: keep results", s->path) : 0;
+}
+
+int results_take_away(struct results *s, const char *key, enum fan_state state,
+		      struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_MESSAGE_BYTES_MAX);
+	const struct fan_name name = fan_result_name(key);
+	struct fan_result result = {.state = FAN_MISSING};
+	char aside[180];
+	int r, fd;
+
+	snprintf(aside, sizeof(aside), "retried/%s.%s.%u", key, s->who,
+		 s->n_names++);
+	r = renameat(s->dir, name.text, s->dir, aside);
+	if (r < 0 && errno == ENOENT && make_folders(s, aside) == 0)
+		r = renameat(s->dir, name.text, s->dir, aside);
+	if (r < 0)
+		return errno == ENOENT ? 0
+				       : err_sys(err, errno, "%s/%s", s->path,
+						 name.text);
+	fd = results_file(s, aside);
+	r = fd < 0 ? -1 : fd_read_all(fd, &text, err);
+	fd_closep(&fd);
+	if (r == 0)
+		fan_result_read(buf_str(&text), key, &arena, &result);
+	/* another process had it taken away and run again meanwhile */
+	if (r < 0 || result.state != state) {
+		(void)!link_in(s, aside, name.text);
+		(void)!unlinkat(s->dir, aside, 0);
+		return r;
+	}
+	(void)!unlinkat(s->dir, fan_failed_name(key).text, 0);
+	return 1;
+}
+
+/* ---- processes ---- */
+
+/* Read n numbers with a separator, once or more often, around each. */
+static bool read_numbers(struct str text, char between, uint64_t *ret, size_t n)
+{
+	while (n) {
+		struct str word = str_cut(&text, between);
+
+		if (word.n && !str_uint64(str_trim(word), ret++))
+			return false;
+		n -= word.n > 0;
+		if (n && !text.p)
+			return false;
+	}
+	return true;
+}
+
+/* Is a process one of this place? Its number and its start. */
+static bool names_process(const char *who, const char *place, uint64_t ret[2])
+{
+	size_t n = strlen(place);
+
+	return strncmp(who, place, n) == 0 && who[n] == '.' &&
+	       read_numbers(str_of(who + n), '.', ret, 2);
+}
+
+/* Seconds since the mark was renewed, by the clock of the file system. */
+static int64_t silence_of(const struct results *s, const struct stat *st)
+{
+	struct stat own;
+
+	if (s->mark >= 0 && fstat(s->mark, &own) == 0)
+		return own.st_mtim.tv_sec - st->st_mtim.tv_sec;
+	return clock_system()->wall_ns(clock_system()) / (int64_t)NS_PER_S -
+	       st->st_mtim.tv_sec;
+}
+
+/* Does a process live? who  its name */
+static bool is_alive(const struct results *s, const char *who)
+{
+	uint64_t process[2];
+	char name[180];
+	struct stat st;
+
+	if (names_process(who, s->place, process))
+		return proc_start_time((pid_t)process[0]) == process[1];
+	snprintf(name, sizeof(name), "running/%s", who);
+	return fstatat(s->dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       silence_of(s, &st) < SILENT_S;
+}
+
+int results_begin_work(struct results *s, struct err *err)
+{
+	char name[180];
+
+	snprintf(name, sizeof(name), "running/%s", s->who);
+	(void)!unlinkat(s->dir, name, 0);
+	s->mark = create(s, name);
+	if (s->mark < 0)
+		return err_sys(err, errno, "%s/%s", s->path, name);
+	s->began_s =
+		clock_system()->wall_ns(clock_system()) / (int64_t)NS_PER_S;
+	results_beat(s, 0, 0);
+	return 0;
+}
+
+void results_beat(struct results *s, size_t n_running, uint64_t n_done)
+{
+	char text[MARK_BYTES + 1];
+
+	snprintf(text, sizeof(text), "%20zu %20llu %20lld%*s\n", n_running,
+		 (unsigned long long)n_done, (long long)s->began_s,
+		 MARK_BYTES - 63, "");
+	if (s->mark >= 0)
+		(void)!pwrite(s->mark, text, MARK_BYTES, 0);
+}
+
+void results_end_work(struct results *s)
+{
+	char name[180];
+
+	snprintf(name, sizeof(name), "running/%s", s->who);
+	(void)!unlinkat(s->dir, name, 0);
+	fd_closep(&s->mark);
+}
+
+/* Call `each` for the names of a folder; nothing where there is none. */
+static void each_name(const struct results *s, const char *folder,
+		      void (*each)(struct results *s, int dir, const char *name,
+				   void *arg),
+		      void *arg)
+{
+	int fd = openat(s->dir, folder,
+			O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+
+	while (d && (e = readdir(d)))
+		if (e->d_name[0] != '.')
+			each((struct results *)(uintptr_t)s, fd, e->d_name,
+			     arg);
+	if (d)
+		closedir(d);
+}
+
+/* The process of a draft: all but what stands behind the last dot. */
+static void sweep_draft(struct results *s, int dir, const char *name, void *arg)
+{
+	char who[160];
+	const char *dot = strrchr(name, '.');
+
+	(void)arg;
+	snprintf(who, sizeof(who), "%.*s", dot ? (int)(dot - name) : 0, name);
+	if (!is_alive(s, who))
+		(void)!unlinkat(dir, name, 0);
+}
+
+static void sweep_mark(struct results *s, int dir, const char *name, void *arg)
+{
+	(void)arg;
+	if (!is_alive(s, name))
+		(void)!unlinkat(dir, name, 0);
+}
+
+void results_sweep(struct results *s)
+{
+	/* in this order: drafts of others are judged by their marks */
+	each_name(s, "tmp", sweep_draft, NULL);
+	each_name(s, "running", sweep_mark, NULL);
+}
+
+/* ---- claims ---- */
+
+int results_claim(struct results *s, const char *key, struct err *err)
+{
+	const struct fan_name name = fan_claim_name(key);
+	AUTO(buf_release) struct buf who = BUF_INIT(4096);
+	AUTO(fd_closep) int fd = -1;
+	char draft[160];
+	int r, sys;
+
+	snprintf(draft, sizeof(draft), "tmp/%s.%u", s->who, s->n_names++);
+	fd = create(s, draft);
+	if (fd < 0)
+		return err_sys(err, errno, "%s/%s", s->path, draft);
+	r = fd_write_all(fd, s->who, strlen(s->who));
+	if (r == 0)
+		r = link_in(s, draft, name.text);
+	/* kept for good, with its name, before the step begins */
+	if (r == 0)
+		r = fsync(fd);
+	sys = errno;
+	(void)!unlinkat(s->dir, draft, 0);
+	if (r == 0)
+		return 0;
+	if (sys != EEXIST)
+		return err_sys(err, sys, "%s/%s", s->path, name.text);
+	fd_closep(&fd);
+	fd = results_file(s, name.text);
+	if (fd < 0 || fd_read_all(fd, &who, err) < 0)
+		return err_sys(err, fd < 0 ? errno : err->sys, "%s/%s", s->path,
+			       name.text);
+	return who.n && strcmp(buf_cstr(&who), s->who) != 0 &&
+			       is_alive(s, buf_cstr(&who))
+		       ? 1
+		       : 2;
+}
+
+int results_release(struct results *s, const char *key, struct err *err)
+{
+	const struct fan_name name = fan_claim_name(key);
+
+	if (unlinkat(s->dir, name.text, 0) < 0 && errno != ENOENT)
+		return err_sys(err, errno, "%s/%s", s->path, name.text);
+	return 0;
+}
+
+/* ---- numbers ---- */
+
+struct counting {
+	struct fan_counts *c;
+	struct arena arena;
+	struct buf text;
+	struct err *err;
+	bool is_looked, has_failed;
+};
+
+static void count_name(struct results *s, int dir, const char *name, void *arg)
+{
+	struct counting *c = arg;
+
+	(void)s;
+	(void)dir;
+	c->c->ok += fan_is_result(name);
+}
+
+/* Add the result of a key so many times. */
+static void count_key(struct results *s, struct counting *c, const char *key,
+		      uint64_t times)
+{
+	struct fan_result r;
+
+	if (results_look(s, key, &c->text, &c->arena, &r, c->err) < 0) {
+		c->has_failed = true;
+		return;
+	}
+	c->c->ok += r.state == FAN_OK ? times : 0;
+	c->c->failed += r.state == FAN_FAILED ? times : 0;
+	c->c->torn += r.state == FAN_TORN ? times : 0;
+	arena_release(&c->arena);
+}
+
+static void look_at(struct results *s, int dir, const char *name, void *arg)
+{
+	char key[SHA256_HEX_BYTES];
+
+	(void)dir;
+	if (!fan_is_result(name))
+		return;
+	snprintf(key, sizeof(key), "%.64s", name);
+	count_key(s, arg, key, 1);
+}
+
+/* A mark counts where the result that is there is a failure. */
+static void count_mark(struct results *s, int dir, const char *name, void *arg)
+{
+	struct counting *c = arg;
+	uint64_t before = c->c->failed, ok = c->c->ok;
+
+	(void)dir;
+	count_key(s, c, name, 1);
+	c->c->ok = ok - (c->c->failed - before);
+}
+
+static void each_folder(struct results *s, const char *folder,
+			void (*each)(struct results *s, int dir,
+				     const char *name, void *arg),
+			struct counting *c)
+{
+	char path[32];
+
+	for (unsigned i = 0; i < 256; i++) {
+		snprintf(path, sizeof(path), "%s/%02x", folder, i);
+		each_name(s, path, each, c);
+	}
+}
+
+/* Inputs that are there several times have one result. */
+static void count_equal(struct results *s, struct counting *c)
+{
+	int fd = results_file(s, "equal");
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	char line[SHA256_HEX_BYTES + 32];
+	uint64_t n;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		struct str rest = str_of(line), key = str_cut(&rest, ' ');
+
+		line[key.n] = '\0';
+		if (str_uint64(str_trim(rest), &n) && n)
+			count_key(s, c, line, n - 1);
+	}
+	if (f)
+		fclose(f);
+}
+
+static void count_work(struct results *s, int dir, const char *name, void *arg)
+{
+	struct counting *c = arg;
+	uint64_t work[3]; /* running, done, begin */
+	char text[MARK_BYTES];
+	AUTO(fd_closep)
+	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	const uint64_t now =
+		(uint64_t)clock_system()->wall_ns(clock_system()) / NS_PER_S;
+
+	if (fd < 0 || pread(fd, text, MARK_BYTES, 0) != MARK_BYTES ||
+	    !is_alive(s, name) ||
+	    !read_numbers((struct str){text, MARK_BYTES}, ' ', work, 3))
+		return;
+	c->c->running += work[0];
+	c->c->per_second_1000 +=
+		work[1] * 1000 / (now > work[2] ? now - work[2] : 1);
+}
+
+static void count_dropped(struct results *s, int dir, const char *name,
+			  void *arg)
+{
+	struct counting *c = arg;
+
+	(void)s;
+	(void)dir;
+	(void)name;
+	c->c->duplicates++;
+}
+
+int results_count(struct results *s, bool is_deep, struct fan_counts *ret,
+		  struct err *err)
+{
+	struct counting c = {.c = ret,
+			     .text = BUF_INIT(LIMIT_MESSAGE_BYTES_MAX),
+			     .err = err};
+	uint64_t done;
+
+	*ret = (struct fan_counts){.total = s->m.n};
+	/* work first: a result that comes meanwhile is not counted twice */
+	each_name(s, "running", count_work, &c);
+	each_folder(s, "results", count_name, &c);
+	ret->is_looked = is_deep || ret->ok <= RESULTS_LOOKED;
+	if (ret->is_looked) {
+		ret->ok = 0;
+		each_folder(s, "results", look_at, &c);
+	} else {
+		each_folder(s, "failed", count_mark, &c);
+	}
+	count_equal(s, &c);
+	each_name(s, "dropped", count_dropped, &c);
+	buf_release(&c.text);
+	arena_release(&c.arena);
+	if (c.has_failed)
+		return -1;
+	done = ret->ok + ret->failed;
+	if (done > ret->total)
+		return err_set(err, ERR_COMPARE,
+			       "%s/results has more results than the plan has "
+			       "inputs",
+			       s->path);
+	if (ret->running > ret->total - done)
+		ret->running = ret->total - done;
+	ret->missing = ret->total - done - ret->running;
+	return 0;
+}
