@@ -1,0 +1,369 @@
+#include "core/fan/shard.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/fd.h"
+#include "core/base/limits.h"
+#include "core/base/log.h"
+#include "core/base/mem.h"
+#include "core/base/state_dir.h"
+#include "core/run/many.h"
+#include "core/run/run.h"
+
+/* Results wait so long for others to be flushed with, or until so many do. */
+#define COMMIT_NS NS_PER_S
+#define COMMIT_WAITING RESULTS_WAITING
+#define BEAT_NS (5 * NS_PER_S)
+
+/* An input that runs, or whose result waits. */
+struct item {
+	struct item *next;
+	char key[SHA256_HEX_BYTES];
+	char *line; /* owned */
+	bool is_held, is_waiting, has_claim;
+};
+
+struct shard {
+	const struct fan_exec *o;
+	struct fan_done *done;
+	FILE *inputs; /* owned */
+	uint64_t left;
+	struct item *item; /* owned */
+	size_t n_running;
+	bool is_once; /* some step is not idempotent */
+	uint64_t first_ns, beat_ns;
+	struct err err; /* of the file system; kind INTERNAL: none */
+	bool has_failed;
+};
+
+static uint64_t now(void)
+{
+	return clock_system()->now_ns(clock_system());
+}
+
+static void fail(struct shard *s)
+{
+	if (!s->has_failed)
+		log_error("%s", s->err.msg);
+	s->has_failed = true;
+}
+
+/* ---- the next input ---- */
+
+static bool is_here(const struct shard *s, const char *key)
+{
+	for (const struct item *i = s->item; i; i = i->next)
+		if (strcmp(i->key, key) == 0)
+			return true;
+	return false;
+}
+
+/* Has it no valid result? One that is torn is taken away. */
+static bool is_due(struct shard *s, const char *key, struct buf *text)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct fan_result r;
+
+	if (is_here(s, key) ||
+	    results_look(s->o->results, key, text, &arena, &r, &s->err) < 0)
+		return false;
+	if (r.state == FAN_TORN) {
+		log_warning("%s: the result is torn: it runs again", key);
+		return results_take_away(s->o->results, key, FAN_TORN,
+					 &s->err) > 0;
+	}
+	s->done->had_failed += r.state == FAN_FAILED;
+	return r.state == FAN_MISSING;
+}
+
+static bool next(void *arg, struct many_input *ret)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_MESSAGE_BYTES_MAX);
+	struct shard *s = arg;
+	char key[SHA256_HEX_BYTES];
+	struct item *item;
+	char *line = NULL;
+	size_t cap = 0;
+	ssize_t n;
+
+	while (s->left && !s->has_failed &&
+	       (n = getline(&line, &cap, s->inputs)) > 0) {
+		s->left--;
+		n -= line[n - 1] == '\n';
+		line[n] = '\0';
+		fan_key(results_manifest(s->o->results),
+			(struct str){line, (size_t)n}, key);
+		if (!is_due(s, key, &text)) {
+			s->done->had++;
+			continue;
+		}
+		item = mem_zalloc(sizeof(*item));
+		item->line = line;
+		memcpy(item->key, key, sizeof(key));
+		item->next = s->item;
+		s->item = item;
+		s->n_running++;
+		*ret = (struct many_input){{line, (size_t)n}, item};
+		return true;
+	}
+	free(line);
+	return false;
+}
+
+/* ---- results ---- */
+
+static void drop_item(struct shard *s, struct item *item)
+{
+	struct item **p = &s->item;
+
+	while (*p != item)
+		p = &(*p)->next;
+	*p = item->next;
+	free(item->line);
+	free(item);
+}
+
+static void beat(struct shard *s)
+{
+	s->beat_ns = now();
+	results_beat(s->o->results, s->n_running,
+		     s->done->ok + s->done->failed);
+}
+
+static void commit(struct shard *s)
+{
+	struct item *next;
+
+	if (!results_waiting(s->o->results))
+		return;
+	if (results_commit(s->o->results, &s->done->dropped, &s->err) < 0)
+		fail(s);
+	for (struct item *i = s->item; i; i = next) {
+		next = i->next;
+		if (i->is_waiting)
+			drop_item(s, i);
+	}
+	beat(s);
+}
+
+static void keep(struct shard *s, struct item *item, const struct report *r,
+		 uint64_t us)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct clock *clock = clock_system();
+	char ended[CLOCK_TEXT_BYTES];
+	bool is_ok = report_success(r);
+
+	clock_format(clock->wall_ns(clock), ended);
+	fan_result_print(item->key, r, us, ended, results_who(s->o->results),
+			 &text);
+	if (results_put(s->o->results, item->key, buf_str(&text), !is_ok,
+			&s->err) < 0) {
+		fail(s);
+		drop_item(s, item);
+		return;
+	}
+	++*(is_ok ? &s->done->ok : &s->done->failed);
+	item->is_waiting = true;
+	if (results_waiting(s->o->results) == 1)
+		s->first_ns = now();
+	if (s->is_once || results_waiting(s->o->results) >= COMMIT_WAITING ||
+	    now() - s->first_ns > COMMIT_NS)
+		commit(s);
+}
+
+static void ended(void *arg, void *id, const struct report *r,
+		  const char *cancelled, uint64_t us)
+{
+	struct shard *s = arg;
+	struct item *item = id;
+
+	s->n_running--;
+	if (item->is_held)
+		s->done->held++;
+	else if (cancelled)
+		s->done->cut++;
+	if (item->is_held || cancelled || s->has_failed)
+		drop_item(s, item);
+	else
+		keep(s, item, r, us);
+}
+
+static int claim(void *arg, void *id, struct err *err)
+{
+	struct shard *s = arg;
+	struct item *item = id;
+	int r = item->has_claim ? 0
+		: item->is_held ? 1
+				: results_claim(s->o->results, item->key, err);
+
+	item->has_claim = r == 0;
+	if (r == 0)
+		return 0;
+	item->is_held = r != 2;
+	if (r < 0) {
+		s->err = *err;
+		fail(s);
+		return -1;
+	}
+	return err_set(err, ERR_BUSY,
+		       r == 1 ? "another process runs it"
+			      : "it was begun before, and how that ended is "
+				"not known: `matins fan retry --claims` runs "
+				"it again");
+}
+
+static void on_tick(void *arg)
+{
+	struct shard *s = arg;
+
+	if (results_waiting(s->o->results) && now() - s->first_ns > COMMIT_NS)
+		commit(s);
+	if (now() - s->beat_ns > BEAT_NS)
+		beat(s);
+}
+
+/* ---- a shard ---- */
+
+int fan_open_config(const struct manifest *m, struct config_file *ret,
+		    struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const struct config_options options = {
+		.path = m->config_path,
+		.routine = m->routine,
+		.kept = m->config_text,
+	};
+	const char *leash = env_text("MATINS_CAVEATS");
+	const char *planned = arena_strndup(&arena, m->leash.p, m->leash.n);
+	int r;
+
+	if (m->leash.n && leash && strcmp(leash, planned) != 0)
+		return err_set(err, ERR_CONFIG,
+			       "MATINS_CAVEATS is not the leash that the plan "
+			       "was made under");
+	if (m->leash.n && setenv("MATINS_CAVEATS", planned, 1) < 0)
+		return err_sys(err, errno, "MATINS_CAVEATS");
+	r = config_open(&options, ret, err);
+	if (r == 0 && strcmp(ret->sha256, m->config_sha256) != 0)
+		r = err_set(err, ERR_CONFIG,
+			    "the configuration in the manifest is not the one "
+			    "that was planned");
+	return r;
+}
+
+/* Has the routine a step that must not run twice, or one of those within? */
+static bool has_once(const struct config *c, const char *name, unsigned depth)
+{
+	const struct routine *r = config_routine(c, name);
+
+	for (size_t i = 0; r && depth && i < r->n_steps; i++)
+		if (!r->steps[i].idempotent ||
+		    (r->steps[i].routine &&
+		     has_once(c, r->steps[i].routine, depth - 1)))
+			return true;
+	return false;
+}
+
+static int open_inputs(struct shard *s, struct err *err)
+{
+	const struct manifest *m = results_manifest(s->o->results);
+	uint64_t at;
+	int fd;
+
+	if (s->o->shard >= m->n_shards)
+		return err_set(err, ERR_USAGE,
+			       "the plan has %llu shards, from 0 on: there is "
+			       "no shard %llu",
+			       (unsigned long long)m->n_shards,
+			       (unsigned long long)s->o->shard);
+	s->left = m->per_shard;
+	if (s->o->shard == m->n_shards - 1)
+		s->left = m->n - s->o->shard * m->per_shard;
+	s->done->n = s->left;
+	if (results_shard(s->o->results, s->o->shard, &at, err) < 0)
+		return -1;
+	fd = results_file(s->o->results, "inputs.jsonl");
+	s->inputs = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!s->inputs || fseeko(s->inputs, (off_t)at, SEEK_SET) < 0)
+		return err_sys(err, errno, "%s/inputs.jsonl",
+			       results_dir(s->o->results));
+	return 0;
+}
+
+static int run_shard(struct shard *s, struct err *err)
+{
+	const struct fan_exec *o = s->o;
+	const struct config *config = &o->file->config;
+	const struct run_many many = {
+		.routine = config_routine(
+			config, results_manifest(o->results)->routine),
+		.max = o->jobs ? o->jobs : 1,
+		.next = next,
+		.ended = ended,
+		.claim = claim,
+		.arg = s,
+	};
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct step step;
+	struct routine routine;
+	struct run_options run = {
+		.file = o->file,
+		.routine = &routine,
+		.confirmed = o->confirmed,
+		.many = &many,
+		.observer = {.tick = on_tick, .tick_ms = 500, .arg = s},
+	};
+	struct run_result result;
+
+	if (!many.routine)
+		return err_set(err, ERR_UNKNOWN_ROUTINE,
+			       "the plan is for a routine %s that its "
+			       "configuration has not",
+			       results_manifest(o->results)->routine);
+	s->is_once = has_once(config, many.routine->name, LIMIT_ROUTINE_DEPTH);
+	routine = many_routine(&many,
+			       arena_printf(&arena, "shard-%llu",
+					    (unsigned long long)o->shard),
+			       &step);
+	run.only_step = step.name;
+	if (run_routine(&run, &result, err) < 0)
+		return -1;
+	commit(s);
+	if (result.exit_status > 2)
+		s->done->cut += s->left;
+	run_result_release(&result);
+	return 0;
+}
+
+int fan_exec(const struct fan_exec *o, struct fan_done *ret, struct err *err)
+{
+	struct shard s = {.o = o, .done = ret, .err = ERR_INIT};
+	int r;
+
+	*ret = (struct fan_done){.n = 0};
+	r = open_inputs(&s, err);
+	if (r == 0) {
+		results_sweep(o->results);
+		r = results_begin_work(o->results, &s.err);
+		if (r < 0) {
+			fail(&s);
+			r = 0;
+		} else {
+			r = run_shard(&s, err);
+			results_end_work(o->results);
+		}
+	}
+	if (s.inputs)
+		fclose(s.inputs);
+	while (s.item)
+		drop_item(&s, s.item);
+	ret->exit_status = s.has_failed || ret->held || ret->cut ? 75
+			   : ret->failed || ret->had_failed	 ? 2
+								 : 0;
+	return r;
+}
