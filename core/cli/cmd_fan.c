@@ -1,0 +1,340 @@
+/*
+ * `matins fan`: one routine for thousands of inputs, on many machines.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/base/log.h"
+#include "core/base/state_dir.h"
+#include "core/cli/command.h"
+#include "core/cli/open.h"
+#include "core/cli/put.h"
+#include "core/fan/collect.h"
+#include "core/fan/shard.h"
+#include "core/fan/planner.h"
+
+#define PER_SHARD_MAX 1000000
+#define JOBS_MAX 1024
+
+const struct option options_fan[] = {
+	{"inputs", 0, "FILE", "plan: inputs as JSONL or CSV; - is stdin"},
+	{"per-shard", 0, "N", "plan: inputs of one shard (100)"},
+	{"output", 'o', "DIR|FILE",
+	 "plan: the folder; collect: the report .json, .jsonl, .md or .html"},
+	{"shard", 0, "N",
+	 "exec: which one, from 0; default: as the scheduler says"},
+	{"jobs", 'j', "N", "exec: run N inputs side by side (1)"},
+	{"yes", 'y', NULL,
+	 "exec: agree to tools that `confirm` of a server names"},
+	{"deep", 0, NULL, "status: open each result, however many there are"},
+	{"watch", 0, NULL, "status: until all inputs have a result"},
+	{"golden", 0, NULL, "collect: leave out the values that vary"},
+	{"json", 0, NULL, "print JSON"},
+	{0},
+};
+
+struct fan_work {
+	const struct args *args;
+	struct results *results; /* NULL for plan */
+	struct arena *arena;
+};
+
+/* ---- plan ---- */
+
+static int do_plan(struct fan_work *w, struct err *err)
+{
+	AUTO(config_release) struct config_file file = {.path = NULL};
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	const struct args *args = w->args;
+	unsigned per_shard = FAN_PER_SHARD;
+	struct fan_plan plan = {
+		.file = &file,
+		.inputs = args_get(args, "inputs"),
+		.dir = args_get(args, "output"),
+	};
+	struct manifest m;
+	struct page page;
+	int r;
+
+	if (!plan.inputs || !plan.dir)
+		return err_set(err, ERR_USAGE,
+			       "fan plan ROUTINE --inputs FILE -o DIR");
+	if (args_count(args, "per-shard", PER_SHARD_MAX, &per_shard, err) < 0 ||
+	    open_config(args,
+			(struct config_options){.routine = args->positional[1],
+						.text = &text},
+			&file, err) < 0 ||
+	    find_routine(&file.config, args->positional[1], &plan.routine,
+			 err) < 0)
+		return -1;
+	plan.text = buf_str(&text);
+	plan.per_shard = per_shard;
+	if (fan_plan(&plan, &m, err) < 0)
+		return -1;
+	page_open(&page, args);
+	if (page.is_json) {
+		jw_kv_cstr(&page.w, "dir", plan.dir);
+		jw_kv_int(&page.w, "inputs", (int64_t)m.n);
+		jw_kv_int(&page.w, "keys", (int64_t)m.n_keys);
+		jw_kv_int(&page.w, "shards", (int64_t)m.n_shards);
+	} else {
+		buf_addf(&page.out,
+			 "%s: %llu inputs in %llu shards; %llu are equal to "
+			 "others\n",
+			 plan.dir, (unsigned long long)m.n,
+			 (unsigned long long)m.n_shards,
+			 (unsigned long long)(m.n - m.n_keys));
+	}
+	r = page_put(&page, err);
+	page_release(&page);
+	return r;
+}
+
+/* ---- exec ---- */
+
+/* Variables of schedulers, and the number of their first task. */
+static const struct {
+	const char *name;
+	uint64_t first;
+} task_numbers[] = {
+	{"SLURM_ARRAY_TASK_ID", 0},
+	{"JOB_COMPLETION_INDEX", 0},
+	{"PARALLEL_SEQ", 1},
+};
+
+static int find_shard(const struct args *args, uint64_t *ret, struct err *err)
+{
+	const char *text = args_get(args, "shard"), *name = "--shard";
+	uint64_t first = 0;
+
+	for (size_t i = 0; !text && i < ARRAY_LEN(task_numbers); i++) {
+		name = task_numbers[i].name;
+		text = env_text(name);
+		first = task_numbers[i].first;
+	}
+	if (!text)
+		return err_set(err, ERR_USAGE,
+			       "fan exec: name a --shard; neither "
+			       "SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX nor "
+			       "PARALLEL_SEQ is set");
+	if (!str_uint64(str_of(text), ret) || *ret < first)
+		return err_set(err, ERR_USAGE, "%s: \"%s\" is not a shard",
+			       name, text);
+	*ret -= first;
+	return 0;
+}
+
+static int say_done(const struct fan_exec *o, const struct fan_done *d,
+		    const struct args *args, struct err *err)
+{
+	const struct {
+		const char *name;
+		uint64_t n;
+	} rows[] = {
+		{"inputs", d->n},	 {"had", d->had},
+		{"ok", d->ok},		 {"failed", d->failed},
+		{"dropped", d->dropped}, {"held", d->held},
+		{"cut", d->cut},
+	};
+	struct page page;
+	int r;
+
+	page_open(&page, args);
+	if (page.is_json)
+		jw_kv_int(&page.w, "shard", (int64_t)o->shard);
+	else
+		buf_addf(&page.out,
+			 "shard %llu:", (unsigned long long)o->shard);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (page.is_json)
+			jw_kv_int(&page.w, rows[i].name, (int64_t)rows[i].n);
+		else if (rows[i].n)
+			buf_addf(&page.out, " %llu %s",
+				 (unsigned long long)rows[i].n, rows[i].name);
+	if (!page.is_json)
+		buf_adds(&page.out, "\n");
+	r = page_put(&page, err);
+	page_release(&page);
+	return r;
+}
+
+static int do_exec(struct fan_work *w, struct err *err)
+{
+	AUTO(config_release) struct config_file file = {.path = NULL};
+	struct fan_exec o = {
+		.results = w->results,
+		.file = &file,
+		.jobs = 1,
+		.confirmed = args_has(w->args, "yes"),
+	};
+	struct fan_done done;
+
+	if (find_shard(w->args, &o.shard, err) < 0 ||
+	    args_count(w->args, "jobs", JOBS_MAX, &o.jobs, err) < 0 ||
+	    fan_open_config(results_manifest(w->results), &file, err) < 0 ||
+	    fan_exec(&o, &done, err) < 0 ||
+	    say_done(&o, &done, w->args, err) < 0)
+		return -1;
+	return done.exit_status;
+}
+
+/* ---- status ---- */
+
+static int say_counts(const struct args *args, const struct fan_counts *c,
+		      struct err *err)
+{
+	const unsigned long long done = c->ok + c->failed,
+				 rate = c->per_second_1000 / 1000,
+				 rest = c->per_second_1000 % 1000;
+	const uint64_t left = c->running + c->missing;
+	const bool has_rate = c->per_second_1000 > 0;
+	const int64_t left_s =
+		has_rate ? (int64_t)(left * 1000 / c->per_second_1000) : 0;
+	struct page page;
+	char text[48];
+	int r;
+
+	page_open(&page, args);
+	if (page.is_json) {
+		jw_kv_int(&page.w, "total", (int64_t)c->total);
+		jw_kv_int(&page.w, "ok", (int64_t)c->ok);
+		jw_kv_int(&page.w, "failed", (int64_t)c->failed);
+		jw_kv_int(&page.w, "running", (int64_t)c->running);
+		jw_kv_int(&page.w, "missing", (int64_t)c->missing);
+		jw_kv_int(&page.w, "duplicates", (int64_t)c->duplicates);
+		jw_key(&page.w, "per_second");
+		snprintf(text, sizeof(text), "%llu.%03llu", rate, rest);
+		jw_raw(&page.w, str_of(text));
+		jw_key(&page.w, "left_s");
+		if (has_rate || !left)
+			jw_int(&page.w, left_s);
+		else
+			jw_null(&page.w);
+		jw_kv_bool(&page.w, "looked", c->is_looked);
+	} else {
+		buf_addf(&page.out,
+			 "%llu of %llu: %llu ok, %llu failed, %llu running, "
+			 "%llu missing, %llu dropped as second",
+			 done, (unsigned long long)c->total,
+			 (unsigned long long)c->ok,
+			 (unsigned long long)c->failed,
+			 (unsigned long long)c->running,
+			 (unsigned long long)c->missing,
+			 (unsigned long long)c->duplicates);
+		if (c->torn)
+			buf_addf(&page.out, "; %llu files are torn",
+				 (unsigned long long)c->torn);
+		if (has_rate && left)
+			buf_addf(&page.out, "; %llu a second, %lld s left",
+				 rate, (long long)left_s);
+		buf_adds(&page.out, c->is_looked ? "\n"
+						 : "; by their names, --deep "
+						   "opens each result\n");
+	}
+	r = page_put(&page, err);
+	page_release(&page);
+	return r;
+}
+
+static int do_status(struct fan_work *w, struct err *err)
+{
+	struct fan_counts c;
+
+	do {
+		if (results_count(w->results, args_has(w->args, "deep"), &c,
+				  err) < 0 ||
+		    say_counts(w->args, &c, err) < 0)
+			return -1;
+	} while (args_has(w->args, "watch") && c.running + c.missing &&
+		 sleep(1) == 0);
+	return 0;
+}
+
+/* ---- collect ---- */
+
+static int do_collect(struct fan_work *w, struct err *err)
+{
+	AUTO(outfile_release) struct outfile out = OUTFILE_INIT;
+	const char *path = args_get(w->args, "output");
+	struct fan_collect o = {
+		.results = w->results,
+		.out = &out,
+		.form = FAN_JSON,
+		.is_golden = args_has(w->args, "golden"),
+	};
+	struct fan_collected c;
+
+	while (path && o.form < N_FAN_FORMS &&
+	       !str_ends(str_of(path), FAN_FORMS[o.form]))
+		o.form++;
+	if (!path || o.form == N_FAN_FORMS)
+		return err_set(err, ERR_USAGE,
+			       "fan collect DIR -o FILE.json, .jsonl, .md or "
+			       ".html");
+	if (open_output(w->args, &out, err) < 0 || fan_collect(&o, &c, err) < 0)
+		return -1;
+	if (c.exit_status)
+		log_note("%s: %llu inputs: %llu ok, %llu failed, %llu missing",
+			 path, (unsigned long long)c.total,
+			 (unsigned long long)c.ok, (unsigned long long)c.failed,
+			 (unsigned long long)c.missing);
+	return c.exit_status;
+}
+
+/* ---- the command ---- */
+
+static const struct {
+	const char *word;
+	bool is_new; /* it takes a routine, and makes the folder */
+	int (*run)(struct fan_work *w, struct err *err);
+	const char *options; /* that it takes, besides --json */
+} actions[] = {
+	{"plan", true, do_plan, "inputs per-shard output"},
+	{"exec", false, do_exec, "shard jobs yes"},
+	{"status", false, do_status, "deep watch"},
+	{"collect", false, do_collect, "output golden"},
+};
+
+static int check_options(const struct args *args, size_t action,
+			 struct err *err)
+{
+	for (size_t i = 0; i < args->n_given; i++) {
+		const char *name = args->given[i].name;
+
+		if (strcmp(name, "json") != 0 &&
+		    args_find(options_fan, str_of(name), '\0') &&
+		    !args_find(args_common, str_of(name), '\0') &&
+		    !str_has_word(actions[action].options, str_of(name)))
+			return err_set(err, ERR_USAGE, "fan %s takes no --%s",
+				       actions[action].word, name);
+	}
+	return 0;
+}
+
+int cmd_fan(const struct args *args, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const char *words[ARRAY_LEN(actions)], *given = args->positional[0];
+	struct fan_work w = {.args = args, .arena = &arena};
+	size_t i;
+	int r;
+
+	for (size_t k = 0; k < ARRAY_LEN(actions); k++)
+		words[k] = actions[k].word;
+	i = str_index(str_of(given), words, ARRAY_LEN(words));
+	if (i == ARRAY_LEN(actions))
+		return err_set(
+			err, ERR_USAGE,
+			"fan: name an action: plan, exec, status or collect%s",
+			args_meant(str_of(given), words, ARRAY_LEN(words))
+				.text);
+	if (check_options(args, i, err) < 0)
+		return -1;
+	if (actions[i].is_new)
+		return actions[i].run(&w, err);
+	if (results_open(args->positional[1], &w.results, err) < 0)
+		return -1;
+	r = actions[i].run(&w, err);
+	results_close(w.results);
+	return r;
+}

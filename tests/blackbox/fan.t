@@ -1,0 +1,276 @@
+#!/usr/bin/env bash
+# fan: one routine for many inputs; each input has one result, whoever dies.
+# shellcheck disable=SC2016
+if [[ ! ${FAN_NS:-} && $(id -u) -eq 0 ]] && unshare --mount true 2>/dev/null; then
+	FAN_NS=1 exec unshare --mount bash "$0"
+fi
+. "${BASH_SOURCE%/*}/lib.sh"
+
+cat >matins.toml <<'END'
+[routines.hello]
+params = { name = { type = "string" }, n = { type = "integer", default = 1 } }
+[[routines.hello.steps]]
+name = "say"
+type = "script"
+command = "/bin/sh"
+args = ["-c", "echo hello $1; test $2 != 7", "sh", "$input.name", "$input.n"]
+
+[routines.plain]
+[[routines.plain.steps]]
+name = "say"
+type = "script"
+command = "/bin/sh"
+args = ["-c", "echo $1", "sh", "$input.word"]
+
+[routines.once]
+params = { n = { type = "integer" } }
+[[routines.once.steps]]
+name = "look"
+type = "script"
+command = "/bin/true"
+[[routines.once.steps]]
+name = "send"
+type = "script"
+command = "/bin/sh"
+args = ["-c", "echo $1 >>sent; test ! -e slow || sleep 30", "sh", "$input.n"]
+cwd = "."
+idempotent = false
+sandbox = { write = ["."] }
+END
+
+# inputs N: lines of JSON, of which number 7 fails
+inputs() {
+	local i
+
+	for ((i = 0; i < $1; i++)); do echo "{\"name\":\"x$i\",\"n\":$i}"; done
+}
+
+# count WORD: the number of such inputs that status tells
+count() {
+	run_matins fan status d --json
+	json_get "$1"
+}
+
+# ---- plan ----
+
+inputs 25 >in.jsonl
+echo '{ "n": 3, "name": "x\u0033" }' >>in.jsonl
+run_matins fan plan hello --inputs in.jsonl --per-shard 10 -o d --json
+exit_is "plan: status 0" 0
+json_is "plan: inputs, shards, and those that are equal" inputs 26 \
+	keys 25 shards 3
+run_matins fan plan hello --inputs in.jsonl --per-shard 10 -o e
+is "plan: equal inputs give equal bytes" \
+	"$(cat e/manifest.json e/inputs.jsonl e/equal | sha256sum)" \
+	"$(cat d/manifest.json d/inputs.jsonl d/equal | sha256sum)"
+run_matins fan plan hello --inputs in.jsonl -o d
+exit_is "plan: a folder that has one: status 1" 1
+err_like "plan: and that is said" 'has a plan already'
+ok "the manifest is JSON" "$PYTHON" -c 'import json; m = json.load(open("d/manifest.json"))
+assert m["schema"] == "matins-fan/1" and len(m["shards"]) == 3 and m["shards"][0] == 0
+assert open("d/inputs.jsonl", "rb").read()[m["shards"][2]:].startswith(b"{\"n\":20,")'
+
+printf '%s\n' '{"name":"a"}' '{"name":5}' '' '{"name":"b","m":1}' '{"n":1}' '[1]' '{' >bad.jsonl
+run_matins fan plan hello --inputs bad.jsonl -o bad
+exit_is "plan: wrong inputs: status 64" 64
+err_like "plan: a wrong type, with its line" 'bad.jsonl:2: name: '
+err_like "plan: an unknown parameter" 'bad.jsonl:4: m: there is no such parameter'
+err_like "plan: one that is missing" 'bad.jsonl:5: name: is missing'
+err_like "plan: an array" 'bad.jsonl:6: parameters are a JSON object'
+err_like "plan: no JSON" 'bad.jsonl:7: '
+err_like "plan: and how many" '5 of the inputs are wrong: nothing is planned'
+is "plan: nothing is written" "$(ls -d bad*)" bad.jsonl
+
+printf 'name,n\r\n"a, ""b""\nc",2\r\nd,\r\n"",4\r\n' >in.csv
+run_matins fan plan hello --inputs in.csv -o csv
+exit_is "plan: CSV: status 0" 0
+is "plan: fields have the types that are declared" "$(cat csv/inputs.jsonl)" \
+	'{"n":2,"name":"a, \"b\"\nc"}
+{"n":1,"name":"d"}
+{"n":4,"name":""}'
+printf 'name,n\na,x\nb,1,2\n' >bad.csv
+run_matins fan plan hello --inputs bad.csv -o bad
+exit_is "plan: wrong CSV: status 64" 64
+err_like "plan: a field of another type, with its line" 'bad.csv:2: n: '
+err_like "plan: a field too many" 'bad.csv:3: 3 fields'
+run_matins_stdin <(printf '{"word":"a"}\n{"word":1}\n') fan plan plain --inputs - -o p
+exit_is "plan: from standard input: status 0" 0
+run_matins_stdin <(printf '{"words":"a"}\n') fan plan plain --inputs - -o q
+err_like "plan: an input that a step refers to, and nothing declares" \
+	'standard input:1: word: is missing'
+run_matins_stdin /dev/null fan plan hello --inputs - -o q
+exit_is "plan: no inputs at all: status 64" 64
+
+# ---- exec, status, collect ----
+
+run_matins fan status d --json
+json_is "status: nothing has run" total 26 ok 0 failed 0 running 0 \
+	missing 26 duplicates 0 left_s null
+run_matins fan exec d --shard 0
+exit_is "exec: an input fails: status 2" 2
+run_matins fan exec d --shard 0 --json
+exit_is "exec: once more: status 2, since it failed" 2
+json_is "exec: and nothing runs twice" had 10 ok 0 failed 0
+run_matins fan collect d -o part.json
+exit_is "collect: incomplete: status 3" 3
+json_file_is "collect: with what is missing" part.json total 26 ok 10 \
+	failed 1 missing 15 items[7].state failed \
+	items[7].reason exit_status items[0].report.step_results[0].output 'hello x0' \
+	items[24].state missing items[24].report null \
+	items[25].state ok reasons[0].n 1
+SLURM_ARRAY_TASK_ID=2 run_matins fan exec d -j 3
+exit_is "exec: the shard of a job array: status 0" 0
+is "status: an input that is there twice has one result" "$(count ok)" 15
+PARALLEL_SEQ=2 run_matins fan exec d --json
+json_is "exec: GNU parallel counts from one" shard 1 ok 10
+JOB_COMPLETION_INDEX=3 run_matins fan exec d
+exit_is "exec: a shard that the plan has not: status 64" 64
+run_matins fan exec d
+exit_is "exec: no shard at all: status 64" 64
+run_matins fan status d --json
+json_is "status: all have run" ok 25 failed 1 missing 0 left_s 0
+for form in json jsonl md html; do
+	run_matins fan collect d -o "all.$form"
+	exit_is "collect: $form: complete, with a failure: status 2" 2
+done
+ok "collect: JSONL, a line for each input behind the totals" \
+	test "$(wc -l <all.jsonl)" == 27
+file_like "collect: Markdown has the failure" all.md '^\| 7 \| failed \|.*exit\\?_status'
+file_like "collect: the page has it, too" all.html '<td>7</td><td>failed</td>'
+run_matins fan collect d -o golden.json --golden
+cp golden.json first.json
+for shard in 2 0 1; do run_matins fan exec e --shard $shard -j 4; done
+run_matins fan collect e -o golden.json --golden
+ok "collect --golden: equal results, equal bytes" cmp golden.json first.json
+file_unlike "collect --golden: without times" golden.json '"us"|started|generation'
+run_matins fan collect d -o report.txt
+exit_is "collect: a form that there is not: status 64" 64
+run_matins fan collect d --deep -o x.json
+exit_is "an option of another action: status 64" 64
+run_matins fan colect d
+err_like "an action that there is not" 'did you mean collect'
+
+# ---- results that are no results ----
+
+results=(d/results/*/*.json)
+truncate -s 100 "${results[0]}"
+: >"${results[1]}"
+sed -i 's/"key":"./"key":"_/' "${results[2]}"
+touch d/tmp/elsewhere.1.1.0 "d/results/.x.json"
+run_matins fan status d --json
+json_is "status: torn results are missing" missing 3
+run_matins fan collect d -o torn.json
+json_file_is "collect: they are missing there, too" torn.json missing 3
+for shard in 0 1 2; do
+	run_matins fan exec d --shard $shard
+	[[ $status == [02] ]] || break
+done
+is "exec: they run again" "$status $(count missing)" "0 0"
+run_matins fan collect d -o golden.json --golden
+ok "and the report is the same" cmp golden.json first.json
+touch -d '2 minutes ago' d/tmp/elsewhere.1.1.0
+run_matins fan exec d --shard 0
+is "drafts of processes that are gone are swept" "$(ls d/tmp d/running)" $'d/running:\n\nd/tmp:'
+
+# ---- a plan that others could write ----
+
+chmod o+w d/manifest.json
+run_matins fan exec d --shard 0
+exit_is "a manifest that others can write: status 1" 1
+chmod o-w d/manifest.json
+sed -i 's/hello \$1/hallo $1/' d/manifest.json
+run_matins fan exec d --shard 0
+exit_is "a configuration that was edited in the manifest: status 1" 1
+sed -i 's/hallo \$1/hello $1/' d/manifest.json
+MATINS_CAVEATS='{"fs_read":"all","fs_write":"all","exec":{"only":[]},"net":"all","max_calls":"unlimited","valid_for_generation":"all"}' \
+	run_matins fan plan hello --inputs in.jsonl -o leash
+run_matins fan exec leash --shard 0
+exit_is "a leash of the plan holds on each node: status 2" 2
+run_matins fan collect leash -o leash.json
+json_file_is "and nothing ran" leash.json items[0].reason leash ok 0
+
+# ---- processes that die, twice at once ----
+
+rm -rf d
+inputs 120 >in.jsonl
+run_matins fan plan hello --inputs in.jsonl --per-shard 40 -o d
+run_matins fan plan hello --inputs in.jsonl --per-shard 40 -o calm
+for shard in 0 1 2; do run_matins fan exec calm --shard $shard -j 8; done
+run_matins fan collect calm -o calm.json --golden
+true_at_each_look() {
+	local line
+
+	"$BIN" fan status d --json >look.json 2>>"$err" || return 1
+	line=$(tr -d ' "' <look.json)
+	[[ $line =~ total:120,ok:([0-9]+),failed:([0-9]+),running:([0-9]+),missing:([0-9]+) ]] &&
+		((BASH_REMATCH[1] + BASH_REMATCH[2] + BASH_REMATCH[3] + BASH_REMATCH[4] == 120)) &&
+		((BASH_REMATCH[1] + BASH_REMATCH[2] >= last)) &&
+		last=$((BASH_REMATCH[1] + BASH_REMATCH[2]))
+}
+last=0 untrue=0
+for round in 1 2 3 4 5 6; do
+	pids=()
+	for shard in 0 1 2 $((round % 3)); do
+		MATINS_STATE=$T/state.$shard "$BIN" fan exec d --shard $shard -j 2 \
+			>/dev/null 2>&1 &
+		pids+=($!)
+	done
+	sleep "0.$((RANDOM % 4))"
+	for pid in "${pids[@]}"; do
+		((RANDOM % 3)) && kill -s "$( ((RANDOM % 2)) && echo KILL || echo TERM)" "$pid"
+	done 2>/dev/null
+	true_at_each_look || ((untrue++))
+	wait "${pids[@]}"
+done 2>/dev/null
+is "status was true at each look" $untrue 0
+for shard in 0 1 2; do run_matins fan exec d --shard $shard -j 4; done
+is "killed at random: every input has one result" \
+	"$(find d/results -name '*.json' | wc -l) $(count ok) $(count failed)" "120 119 1"
+run_matins fan collect d -o wild.json --golden
+ok "and the report is the undisturbed one" cmp wild.json calm.json
+
+# ---- a disk that is full ----
+
+inputs 60 >in.jsonl
+mkdir -m 700 disk
+if [[ ${FAN_NS:-} ]] && mount -t tmpfs -o size=128k,mode=700 none disk 2>/dev/null; then
+	run_matins fan plan hello --inputs in.jsonl -o disk/d
+	run_matins fan exec disk/d --shard 0
+	exit_is "a full disk: status 75" 75
+	err_like "and it says why" 'No space left'
+	is "no draft is left" "$(ls disk/d/tmp)" ''
+	run_matins fan status disk/d --json
+	ok "each result that is there is whole" test "$(json_get ok)" -gt 0
+	mount -o remount,size=8m disk
+	run_matins fan exec disk/d --shard 0 -j 4
+	exit_is "with room again the rest runs: status 2" 2
+	run_matins fan collect disk/d -o full.json
+	json_file_is "and all is there" full.json ok 59 failed 1 missing 0
+	umount disk
+else
+	skip "a full disk" "no file system of our own can be had here"
+fi
+
+# ---- steps that must not run twice ----
+
+echo '{"n":0}' >in.jsonl
+run_matins fan plan once --inputs in.jsonl -o once
+touch slow
+"$BIN" fan exec once --shard 0 >/dev/null 2>&1 &
+pid=$!
+wait_for 10 test -s sent
+run_matins fan exec once --shard 0 --json
+exit_is "a claim that is held elsewhere: status 75" 75
+json_is "and the input stays as it is" held 1
+kill -KILL $pid
+wait $pid 2>/dev/null
+rm slow
+: >sent
+run_matins fan exec once --shard 0
+exit_is "a step of which the end is not known: status 2" 2
+is "is not done again" "$(cat sent)" ''
+run_matins fan collect once -o once.json
+json_file_is "and the input has failed: claimed" once.json \
+	items[0].reason claimed items[0].state failed
+
+done_testing
