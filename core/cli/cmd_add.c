@@ -12,7 +12,6 @@
 #include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/place.h"
-#include "core/base/url.h"
 #include "core/cli/command.h"
 #include "core/cli/foreign.h"
 #include "core/cli/install.h"
@@ -21,6 +20,7 @@
 #include "core/cli/rewrite.h"
 #include "core/config/edit.h"
 #include "core/config/paths.h"
+#include "core/config/server_url.h"
 #include "core/import/tree.h"
 #include "core/install/bundle.h"
 #include "core/install/kinds.h"
@@ -302,9 +302,10 @@ static int make_custom(struct adding *a, struct err *err)
 
 static int make_url(struct adding *a, struct err *err)
 {
+	const struct plain_http plain = {.is_allowed = false};
 	struct url url;
 
-	if (url_parse(str_of(a->source), &a->f.arena, &url, err) < 0)
+	if (server_url_read(a->source, &plain, &a->f.arena, &url, err) < 0)
 		return -1;
 	add_text(a, "url", a->source);
 	return 0;
@@ -535,6 +536,27 @@ static const char *installed_of(const struct server *s, const char *name,
 	return depot_server_of(&request, arena);
 }
 
+/* Name the key files that only the removed table named: `import` made them. */
+static void say_keys(const struct rewrite *to, struct str now)
+{
+	static const char begin[] = "\"keys/";
+	struct str rest = buf_str(&to->old);
+
+	for (;;) {
+		const char *at = memmem(rest.p, rest.n, begin, strlen(begin));
+		struct str name;
+
+		if (!at)
+			return;
+		rest = str_skip(rest, (size_t)(at - rest.p) + 1);
+		name = str_cut(&rest, '"');
+		if (!memmem(now.p, now.n, name.p - 1, name.n + 2))
+			log_note("remove: %s/%.*s stays, and nothing else "
+				 "here names it",
+				 to->dir, STR_ARG(name));
+	}
+}
+
 static int remove_server(struct rewrite *to, const char *name, struct err *err)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
@@ -545,6 +567,8 @@ static int remove_server(struct rewrite *to, const char *name, struct err *err)
 	if (s && (edit_drop_server(buf_str(&to->old), name, &text, err) < 0 ||
 		  rewrite_write(to, buf_str(&text), err) < 0))
 		return -1;
+	if (s)
+		say_keys(to, buf_str(&text));
 	if (installed && depot_read(installed, &to->arena,
 				    &(struct installed_server){0}, err) <= 0)
 		r = depot_remove(installed, err);

@@ -152,21 +152,53 @@ static bool may_be(void *arg, const char *file, struct str content)
 	       outfolder_holds(&im->keys, file, content);
 }
 
+static bool is_in_git(const char *dir)
+{
+	AUTO(buf_release) struct buf at = BUF_INIT(BUF_UNBOUNDED);
+
+	for (struct str rest = str_of(dir); rest.n; rest.n--) {
+		if (rest.n < strlen(dir) && dir[rest.n] != '/')
+			continue;
+		buf_clear(&at);
+		buf_addf(&at, "%.*s/.git", STR_ARG(rest));
+		if (access(buf_cstr(&at), F_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Keep a new folder of keys out of the repository that it lies in. */
+static int ignore_keys(struct import *im, struct err *err)
+{
+	static const struct str all = STR("*\n");
+	const struct fd_text content = fd_text_of(&all);
+	const struct outfolder_file file = {".gitignore", "keys/.gitignore",
+					    0600, OUTFILE_NEW};
+
+	return is_in_git(im->to.dir)
+		       ? outfolder_put(&im->keys, &file, &content, err)
+		       : 0;
+}
+
 /* Hold the folder of keys, which is no link; a new one is the user's alone. */
 static int open_keys(struct import *im, bool makes_it, struct err *err)
 {
 	AUTO(outfolder_release) struct outfolder dir = OUTFOLDER_INIT;
+	bool is_new;
 
 	if (im->keys.fd >= 0)
 		return 0;
 	if (outfolder_open(&dir, im->to.dir, err) < 0)
 		return -1;
-	if (makes_it && mkdirat(dir.fd, "keys", 0700) < 0 && errno != EEXIST)
+	is_new = makes_it && mkdirat(dir.fd, "keys", 0700) == 0;
+	if (makes_it && !is_new && errno != EEXIST)
 		return err_sys(err, errno, "%s/keys", im->to.dir);
 	if (!makes_it &&
 	    faccessat(dir.fd, "keys", F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
-	return outfolder_enter(&dir, STR("keys"), &im->keys, err);
+	if (outfolder_enter(&dir, STR("keys"), &im->keys, err) < 0)
+		return -1;
+	return is_new ? ignore_keys(im, err) : 0;
 }
 
 static int write_key(struct import *im, const struct toml_value *secret,
@@ -276,6 +308,20 @@ static int name_paths(struct import *im, struct err *err)
 	return foreign_paths_check(&paths, err);
 }
 
+/* A server whose argument was a credential starts when a person has said how
+   it gets that. */
+static void switch_off(struct import *im, struct import_server *s)
+{
+	const struct toml_value *aside = toml_get(&s->table, "");
+
+	if (!aside || !toml_get(aside, "") || !toml_get(&s->table, "command"))
+		return;
+	*tree_table(&s->table, "enabled", &im->f.arena) =
+		(struct toml_value){.type = TOML_BOOLEAN};
+	list_add(&s->notes, &im->f.arena,
+		 "enabled = false until it has the credential of its argument");
+}
+
 /* Print the tables of new servers, and say what is to be known of each. */
 static void print_new(struct import *im, struct buf *out, size_t *secrets)
 {
@@ -284,10 +330,11 @@ static void print_new(struct import *im, struct buf *out, size_t *secrets)
 	for (size_t i = 0; i < im->set.notes.n; i++)
 		log_note("import: %s", im->set.notes.item[i]);
 	for (size_t i = 0; i < im->set.n; i++) {
-		const struct import_named *item = &im->set.item[i];
-		const struct import_server *s = &item->s;
+		struct import_named *item = &im->set.item[i];
+		struct import_server *s = &item->s;
 		const char *name = item->name ? item->name : s->name;
 
+		switch_off(im, s);
 		if (item->is_known) {
 			log_note("import: %s is in %s already", name,
 				 im->to.path);

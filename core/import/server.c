@@ -279,6 +279,11 @@ static void take_timeout(struct taking *t, const struct key *k,
 				  : v->type == TOML_FLOAT ? v->real
 							  : 0);
 
+	if (unit <= 1 && ms >= 1 && ms < 1000)
+		NOTE(t,
+		     "%s is taken as milliseconds; where the client counts "
+		     "seconds, write timeout = \"%.0fs\"",
+		     name, ms);
 	if (ms >= 1 && ms <= 86400000)
 		t->timeout =
 			unit > 1 ? arena_printf(t->arena, "%.0fs", ms / unit)

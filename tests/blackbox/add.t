@@ -324,6 +324,9 @@ exit_is "a url" 0
 file_has "its name is of the host" matins.toml '[servers.example]'
 run_matins add url 'not a url'
 isnt "a text that is no URL" "$status" 0
+run_matins add url http://mcp.example.com/mcp --name plain
+exit_is "plain http beyond this machine is refused" 1
+err_like "plain http: said" 'plain http is for loopback only'
 run_matins add url https://mcp.example.com/mcp --name a/b
 exit_is "a name with a slash" 64
 cp matins.toml first.toml

@@ -274,6 +274,27 @@ cat >mcp.json <<-END
 		"env": {"API_TOKEN": "abcdefgh12345678"}}}}
 END
 cd conf || exit
+cat >odd.json <<-'END'
+	{"mcpServers": {
+		"db": {"command": "true", "args": ["postgres://me:hunter2hunter2@db/x"]},
+		"soon": {"command": "true", "timeout": 5}}}
+END
+run_matins import odd.json
+out_like "a server whose argument was a credential is off" '^enabled = false$'
+err_like "until a person completes it" 'db: enabled = false until it has the credential'
+err_like "a short time may be one of seconds" 'soon: timeout is taken as milliseconds; .*timeout = "5s"'
+rm odd.json
+mkdir git git/.git git/sub kept kept/.git kept/keys
+cp ../mcp.json key.json
+(cd git/sub && run_matins import ../../key.json --write)
+is "keys in a working tree of git stay out of it" "$(<git/sub/keys/.gitignore)" '*'
+(cd kept && run_matins import ../key.json --write)
+ok "a folder of keys that was there stays as it is" test ! -e kept/keys/.gitignore
+run_matins import key.json --write
+ok "outside of git there is no such file" test ! -e keys/.gitignore
+run_matins remove s
+err_like "a key file of a server that is removed is said" 'remove: .*/keys/s-API_TOKEN stays, and nothing else here names it'
+rm -r matins.toml keys git kept key.json
 mkdir "$HOME/docs"
 printf '{"mcpServers": {"n": {"command": "true", "args": ["./conf", "%s"]}}}' "$HOME/docs" >../named.json
 run_matins import ../named.json
