@@ -456,7 +456,7 @@ bench: all $(HELPER) $(BENCHES) ## measure steps and starts beside bare ones; PE
 demo: ## install what is missing, build, and show a morning briefing
 	+@$(SUBMAKE) deps
 	+@$(SUBMAKE) all
-	@$(BIN) run -c routines/morning.toml morning
+	@MATINS_STATE=$(CURDIR)/build/demo $(BIN) run -c routines/morning.toml morning
 
 .PHONY: install
 install: all ## copy to DESTDIR/PREFIX: program, manual page, completions, examples

@@ -150,7 +150,8 @@ static void add_missing(const struct described *d, struct buf *out)
 	}
 	buf_adds(out, n ? "\n" : "");
 	for (size_t i = 0; i < v->n; i++) {
-		if (v->item[i] == d->found.missing)
+		if (v->item[i] == d->found.missing ||
+		    (n && strstr(v->item[i], "missing required ")))
 			continue;
 		buf_adds(out, "  wrong: ");
 		target_show(d->t, str_of(v->item[i]), false, out);

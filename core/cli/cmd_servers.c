@@ -16,6 +16,7 @@
 #include "core/cli/target.h"
 #include "core/client/catalogue.h"
 #include "core/doctor/access.h"
+#include "core/import/launch.h"
 #include "core/install/depot.h"
 #include "core/run/plan.h"
 
@@ -97,6 +98,15 @@ static const char *state_of_program(struct list *l, const struct server *s,
 					 : error_state(l, &err);
 }
 
+/* A container starts by a socket of this machine, which must be granted. */
+static bool is_shut_container(const struct list *l, const struct server *s)
+{
+	const struct launch launch = {s->command, s->args};
+
+	return launch_is_container(&launch) && !s->sandbox.unix_sockets.n &&
+	       !l->file.config.sandbox.unix_sockets.n;
+}
+
 static const char *state_of(struct list *l, const struct server *s,
 			    struct installed_server *about)
 {
@@ -104,9 +114,15 @@ static const char *state_of(struct list *l, const struct server *s,
 	int r;
 
 	if (!s->enabled)
-		return "error: switched off by enabled = false";
+		return "disabled";
 	if (s->unset)
 		return arena_printf(&l->arena, "error: %s", s->unset);
+	if (!s->url && list_has(&s->args, "***"))
+		return "error: an argument is ***, which stands for a "
+		       "credential: hand it over in env";
+	if (!s->url && is_shut_container(l, s))
+		return "error: a container needs its socket: sandbox.unix = "
+		       "[\"/run/docker.sock\"]";
 	if (!s->url)
 		return state_of_program(l, s, about);
 	r = access_needs_login(&l->file.config, state_dir_find(&l->arena), s,
@@ -173,6 +189,12 @@ static void print_json(const struct list *l, struct jw *w)
 	jw_end(w);
 }
 
+/* An error may be a text of lines. */
+static struct str first_line(const char *text)
+{
+	return (struct str){text, strcspn(text, "\n")};
+}
+
 /* Columns that hold nothing are left out. */
 static void print_text(const struct list *l, struct buf *out)
 {
@@ -180,7 +202,8 @@ static void print_text(const struct list *l, struct buf *out)
 
 	for (size_t k = 0; k < ARRAY_LEN(columns); k++)
 		for (size_t i = 0; i < l->n; i++) {
-			size_t n = text_columns(str_of(member(&l->row[i], k)));
+			size_t n =
+				text_columns(first_line(member(&l->row[i], k)));
 
 			width[k] = n > width[k] ? n : width[k];
 		}
@@ -191,8 +214,8 @@ static void print_text(const struct list *l, struct buf *out)
 			if (!width[k])
 				continue;
 			buf_adds(out, k ? "  " : "");
-			log_visible(out, str_of(text), false);
-			for (size_t n = text_columns(str_of(text));
+			log_visible(out, first_line(text), false);
+			for (size_t n = text_columns(first_line(text));
 			     n < width[k]; n++)
 				buf_addc(out, ' ');
 			if (columns[k].is_number)

@@ -267,6 +267,31 @@ static int say_unknown(const struct config *config,
 		       args_meant(str_of(tool), names.item, names.n).text);
 }
 
+static bool is_found_by_words(const struct args *args)
+{
+	return args_get(args, "search") != NULL;
+}
+
+/* errors  ERR_UNKNOWN_SERVER  SERVER.TOOL names none, nor a tool with a dot */
+static int check_server(const struct config *config, const char *pattern,
+			struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const char *dot = strchr(pattern, '.'), *star = strchr(pattern, '*');
+	const struct server *found;
+
+	if (!dot || (star && star < dot))
+		return 0;
+	for (size_t i = 0; i < config->n_servers; i++)
+		if (strncmp(config->servers[i].name, pattern,
+			    (size_t)(dot - pattern)) == 0 ||
+		    strchr(config->servers[i].name, '.'))
+			return 0;
+	return find_server(
+		config, arena_strndup(&arena, pattern, (size_t)(dot - pattern)),
+		&found, err);
+}
+
 static int list(const struct args *args, const struct config *config,
 		const struct tool_form *form, struct page *page,
 		struct err *err)
@@ -280,6 +305,9 @@ static int list(const struct args *args, const struct config *config,
 		drop(&m, form);
 	if (!m.n && patterns.n == 1 && !strchr(patterns.item[0], '*'))
 		return say_unknown(config, &m, patterns.item[0], err);
+	for (size_t i = 0; !is_found_by_words(args) && i < patterns.n; i++)
+		if (check_server(config, patterns.item[i], err) < 0)
+			return -1;
 	print(&m, &patterns, form, page);
 	if (!page->is_json && !patterns.n)
 		say_unlisted(&m, config);

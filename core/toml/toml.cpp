@@ -427,6 +427,8 @@ static int syntax_error(const struct reader *r, const toml::parse_error &e)
 		      : strstr(text, "string: unescaped control")
 			      ? "; the quote of a string that begins here is "
 				"not closed in its line"
+		      : strstr(text, "could not determine value type")
+			      ? "; a text stands in quotes"
 			      : "");
 }
 

@@ -649,6 +649,7 @@ static int not_installed(struct prepared *p, const struct package_asked *a,
 		[PACKAGE_PIPX] = "pipx install",
 	};
 	const char *name = a->spec[0].written, *cwd = p->request->cwd;
+	const char *no_launcher = "";
 	AUTO(buf_release) struct buf word = BUF_INIT(BUF_UNBOUNDED);
 	bool is_node = a->tool->place == PACKAGE_NODE;
 	const char *but =
@@ -657,8 +658,12 @@ static int not_installed(struct prepared *p, const struct package_asked *a,
 		is_node && cwd ? arena_printf(&p->arena, " (in %s)", cwd) : "";
 
 	text_add_word(&word, name);
-	return err_set(err, ERR_NOT_FOUND, "%s is not installed%s: %s%s %s%s",
-		       name, but, how[a->tool->place],
+	if (!strchr(p->request->program, '/') &&
+	    !resolve_in_own_path(p->request->program, &p->arena))
+		no_launcher = arena_printf(&p->arena, "%s is not installed; ",
+					   p->request->program);
+	return err_set(err, ERR_NOT_FOUND, "%s%s is not installed%s: %s%s %s%s",
+		       no_launcher, name, but, how[a->tool->place],
 		       is_node && !cwd ? " -g" : "", buf_cstr(&word), in);
 }
 

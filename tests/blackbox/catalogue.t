@@ -106,6 +106,11 @@ json_is "patterns choose" tools '#3'
 run_matins tools notes.serach
 exit_is "an unknown tool: status 1" 1
 err_like "an unknown tool: the nearest" 'notes has no tool serach; did you mean search'
+for words in "'nosuch.*' --as anthropic" "notes.search nosuch.x"; do
+	eval "run_matins tools $words"
+	exit_is "a server that is not there: status: $words" 1
+	err_like "a server that is not there: said: $words" 'has no server nosuch'
+done
 run_matins tools notes.serach --json
 json_is "an unknown tool: its kind" error.kind unknown_tool
 

@@ -43,6 +43,7 @@ out_like "its arguments with their types" '^    fast +boolean, required'
 out_like "with defaults" '^    count +integer, required, default 1'
 out_like "with choices" '"tea", "coffee"'
 out_like "what is missing" '^  missing: fast, to, tags$'
+out_unlike "it is said once" '^  wrong: .*missing'
 out_like "what is wrong" '^  wrong: .*count.*9'
 out_unlike "no control character of the server" $'\033'
 out_like "a call, with what was given" \

@@ -43,7 +43,7 @@ json_is "unknown facts are null" servers[0].version null servers[0].tools null \
 	servers[0].last_sync null servers[0].last_error null
 json_is "no program is started: one that would fail is ok" servers[1].state ok
 json_is "a program that is not there" servers[2].state "not installed"
-json_is "a server that is switched off" servers[3].state '~^error: .*enabled'
+json_is "a server that is switched off" servers[3].state disabled
 json_is "a variable that is missing" servers[4].state '~^error: .*NO_SUCH_HOST'
 json_is "a url that nothing asks a login of" servers[5].kind url \
 	servers[5].state ok
@@ -175,5 +175,17 @@ exit_is "a target without test" 64
 out_like "completion: the word" '^test'
 "$BIN" __complete servers test '' >"$out"
 out_like "completion: names" '^good$'
+
+cat >shut.toml <<-'END'
+	[servers.box]
+	command = "docker"
+	args = ["run", "box"]
+	[servers.hidden]
+	command = "true"
+	args = ["--token", "***"]
+END
+run_matins servers -c shut.toml
+out_like "a container without its socket does not start" '^box .*error: a container needs its socket'
+out_like "nor does a server with a gap for a credential" '^hidden .*error: an argument is \*\*\*'
 
 done_testing
