@@ -44,23 +44,26 @@ static const char *denial(const struct config *config,
 }
 
 static void add_tools(struct merged_tools *m, const struct config *config,
-		      const struct server *server, const struct catalogue *c,
+		      const struct server *server, struct catalogue *c,
 		      const struct strlist *patterns, const char *words)
 {
 	AUTO(buf_release) struct buf dotted = BUF_INIT(BUF_UNBOUNDED);
 	const struct catalogue_list *l = &c->list[LISTING_TOOLS];
+	const struct str name = str_of(server->name);
 
 	for (size_t i = 0; i < l->n; i++) {
 		struct merged_tool t = {
 			.server = server, .entry = &l->entry[i], .score = 1};
 
-		if (words)
-			t.score = catalogue_score(str_of(server->name), t.entry,
-						  str_of(words));
-		if (!t.score)
+		if (words && !catalogue_may_fit(name, t.entry, str_of(words)))
 			continue;
-		merged_name(str_of(server->name), t.entry->name, t.name);
-		if (!is_chosen(&t, patterns, &dotted))
+		merged_name(name, t.entry->name, t.name);
+		if (!is_chosen(&t, patterns, &dotted) ||
+		    !catalogue_prove(&l->entry[i]))
+			continue;
+		if (words)
+			t.score = catalogue_score(name, t.entry, str_of(words));
+		if (!t.score)
 			continue;
 		t.denied = denial(config, &t, &m->arena);
 		m->tool = arena_grow(&m->arena, m->tool, m->n, sizeof(t));
@@ -92,6 +95,7 @@ void merged_tools_read(const struct config *config,
 			      config->n_servers + 1);
 	for (size_t i = 0; i < config->n_servers; i++) {
 		const struct server *s = &config->servers[i];
+		const size_t before = ret->n;
 
 		if (!s->enabled)
 			continue;
@@ -100,6 +104,12 @@ void merged_tools_read(const struct config *config,
 			add_tools(ret, config, s, &ret->of[i], patterns, words);
 		if (!ret->of[i].synced && !ret->of[i].list[LISTING_TOOLS].n)
 			list_add(&ret->unlisted, &ret->arena, s->name);
+		/* the next one takes the memory: fresh pages cost more than a
+		   search in them */
+		if (ret->n == before) {
+			catalogue_release(&ret->of[i]);
+			ret->of[i] = (struct catalogue){.arena = ARENA_INIT};
+		}
 	}
 	if (ret->n)
 		qsort(ret->tool, ret->n, sizeof(*ret->tool), by_score);

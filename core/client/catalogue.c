@@ -1,5 +1,6 @@
 #include "core/client/catalogue.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -138,7 +139,7 @@ bool catalogue_read_heads(const char *state_dir, const char *config,
 
 	*ret = (struct catalogue){.arena = ARENA_INIT,
 				  .text = BUF_INIT(FILE_BYTES)};
-	if (!path || fd_read_file(path, &ret->text, ERR_IGNORED) < 0)
+	if (!path || fd_read_regular(path, &ret->text, ERR_IGNORED) < 0)
 		return false;
 	rest = buf_str(&ret->text);
 	if (!read_head(str_cut(&rest, '\n'), ret))
@@ -516,14 +517,29 @@ void catalogue_keep(const char *state_dir, const char *config,
 
 /* ---- searching ---- */
 
+/* Find a word that begins with this byte; case of the others does not count. */
+static bool has_from(struct str text, struct str word, int first)
+{
+	const char *end = text.p + text.n - word.n + 1, *at = text.p;
+
+	while (at < end && (at = memchr(at, first, (size_t)(end - at)))) {
+		/* the last byte differs mostly, and in more than its case */
+		if (!((at[word.n - 1] ^ word.p[word.n - 1]) & ~0x20) &&
+		    strncasecmp(at, word.p, word.n) == 0)
+			return true;
+		at++;
+	}
+	return false;
+}
+
+/* Case of ASCII letters does not count. */
 static bool has(struct str text, struct str word)
 {
-	/* most bytes differ from the first one in more than their case */
-	for (size_t i = 0; i + word.n <= text.n; i++)
-		if (!((text.p[i] ^ word.p[0]) & ~0x20) &&
-		    strncasecmp(text.p + i, word.p, word.n) == 0)
-			return true;
-	return false;
+	const int low = tolower((unsigned char)word.p[0]);
+	const int up = toupper((unsigned char)word.p[0]);
+
+	return word.n <= text.n && (has_from(text, word, low) ||
+				    (up != low && has_from(text, word, up)));
 }
 
 bool catalogue_may_fit(struct str server, const struct catalogue_entry *e,

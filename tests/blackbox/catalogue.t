@@ -173,6 +173,14 @@ out_like "the name counts most" '^mcp__notes__get '
 run_matins tools --search nothing-like-this
 out_is "no fit: nothing is printed" ''
 err_like "no fit: it says so" 'no tool fits'
+cp -r state/matins/catalogue kept
+sed -i 's/"item":{\("name":"search"\)/"item":{"x":,\1/' state/matins/catalogue/*
+run_matins tools --search note
+out_like "an entry whose item is broken on disk is not shown, others are" \
+	'^mcp__notes__add '
+out_unlike "the broken one is not" 'mcp__notes__search'
+rm -r state/matins/catalogue
+mv kept state/matins/catalogue
 run_matins tools --search note --server notes
 exit_is "a search of one server is wrong usage" 64
 

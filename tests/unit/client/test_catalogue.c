@@ -266,5 +266,7 @@ TEST(search, words, fit_all_or_nothing_and_names_best)
 	assert_true(catalogue_score(s, &e, STR("issues")) >
 		    catalogue_score(s, &e, STR("closed")));
 	assert_true(catalogue_may_fit(s, &e, STR("github closed")));
+	assert_true(catalogue_may_fit(s, &e, STR("oPEN isSUES\"} SHOW L")));
+	assert_false(catalogue_may_fit(s, &e, STR("closer")));
 	assert_false(catalogue_may_fit(s, &e, STR("merge")));
 }
