@@ -52,7 +52,7 @@ const struct option options_upgrade[] = {
 	{0},
 };
 
-#define MANIFEST_BYTES (1024 * 1024)
+#define MANIFEST_BYTES (256 * 1024)
 /* Status of an installed server that did not start. */
 #define STATUS_NOT_STARTED 2
 
@@ -212,12 +212,18 @@ static int allow_program(struct adding *a, const struct bundle *b,
 	const char *program = b->words.item[0];
 	const size_t n = strlen(a->tree);
 	AUTO(fd_closep) int fd = -1;
+	struct stat st;
 
 	if (strncmp(program, a->tree, n) != 0 || program[n] != '/')
 		return 0;
 	program = arena_printf(&a->f.arena, "%s%s", a->draft.tree, program + n);
-	fd = fd_open(program, O_RDONLY | O_NOFOLLOW, 0);
-	return fd < 0 || fchmod(fd, 0755) < 0
+	fd = fd_open_plain(program, 0);
+	if (fd >= 0) { /* no link leads there, and no ".." */
+		fd_closep(&fd);
+		fd = fd_open(program, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+	}
+	return fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+			       fchmod(fd, 0755) < 0
 		       ? err_sys(err, errno, "the program of the bundle, %s",
 				 b->words.item[0])
 		       : 0;
@@ -259,6 +265,8 @@ static int make_bundle(struct adding *a, struct err *err)
 		return -1;
 	a->about.version = b.version;
 	add_words(a, &b.words);
+	/* relative words mean files of the tree */
+	add_text(a, "cwd", a->tree);
 	if (b.n_env)
 		add_env(a, &b);
 	for (size_t k = 0; k < b.notes.n; k++)

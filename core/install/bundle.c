@@ -3,11 +3,17 @@
 #include <string.h>
 
 #include "core/base/buf.h"
+#include "core/base/log.h"
 #include "core/base/scan.h"
+#include "core/base/text.h"
 #include "core/install/kinds.h"
 
-/* Bytes of one text of it. */
+/* Bytes of one text, and of all that are filled in; variables in them. */
 #define TEXT_BYTES (64 * 1024)
+#define ALL_BYTES (1024 * 1024)
+#define VARIABLES_MAX 256
+/* Of a key, a variable, a version. */
+#define NAME_BYTES 64
 
 struct reading {
 	struct arena *arena;
@@ -15,6 +21,8 @@ struct reading {
 	const struct strlist *values;
 	struct str user_config; /* object; n = 0: none */
 	struct bundle *b;
+	size_t n_bytes, n_variables; /* filled in so far */
+	bool is_over;		     /* more than the bounds above */
 };
 
 /* Decoded text; NULL: it is none. */
@@ -26,6 +34,17 @@ static const char *text_of(struct str json, struct arena *arena)
 		return NULL;
 	text = scan_decoded(json, TEXT_BYTES, arena);
 	return arena_strndup(arena, text.p, text.n);
+}
+
+/* Letters, digits and those characters, and no more than NAME_BYTES. */
+static bool is_name(const char *text, const char *others)
+{
+	if (!text || !*text || strlen(text) > NAME_BYTES)
+		return false;
+	for (; *text; text++)
+		if (!text_is_alnum(*text) && !strchr(others, *text))
+			return false;
+	return true;
 }
 
 /* ---- values of user_config ---- */
@@ -90,6 +109,13 @@ static struct strlist values_of(const struct reading *r, const char *key)
 	return all;
 }
 
+static const char *first_value(const struct reading *r, const char *key)
+{
+	const struct strlist all = values_of(r, key);
+
+	return all.n ? all.item[0] : NULL;
+}
+
 /* ---- variables in texts ---- */
 
 #define USER_CONFIG "user_config."
@@ -122,56 +148,124 @@ static const char *constant(const struct reading *r, const char *name)
 	return NULL;
 }
 
+static void put(struct reading *r, struct buf *out, const char *p, size_t n)
+{
+	r->n_bytes += n;
+	r->is_over |= out->n + n > TEXT_BYTES || r->n_bytes > ALL_BYTES;
+	if (!r->is_over)
+		buf_add(out, p, n);
+}
+
 /*
  * Append a text with its variables filled in.
+ * is_whole  false: but for values that the person gave
  * returns  0; 1: a value is missing, *ret_missing is its key
  */
-static int fill(const struct reading *r, const char *text, struct buf *out,
-		const char **ret_missing)
+static int fill(struct reading *r, bool is_whole, const char *text,
+		struct buf *out, const char **ret_missing)
 {
-	const char *at, *end, *name, *value;
+	const char *at, *end, *name, *key, *value;
 
-	for (; (at = strstr(text, "${")) && (end = strchr(at, '}'));
+	for (; !r->is_over && (at = strstr(text, "${")) &&
+	       (end = strchr(at, '}'));
 	     text = end + 1) {
+		r->is_over |= ++r->n_variables > VARIABLES_MAX;
+		put(r, out, text, (size_t)(at - text));
 		name = arena_strndup(r->arena, at + 2, (size_t)(end - at - 2));
-		buf_add(out, text, (size_t)(at - text));
-		if (strncmp(name, USER_CONFIG, strlen(USER_CONFIG)) == 0) {
-			const char *key = name + strlen(USER_CONFIG);
-			struct strlist all = values_of(r, key);
-
-			if (!all.n || is_secret(r, key)) {
-				*ret_missing = key;
-				return 1;
-			}
-			/* a default has variables of its own */
-			if (!given(r, key) && strstr(all.item[0], "${") &&
-			    !strstr(all.item[0], USER_CONFIG)) {
-				if (fill(r, all.item[0], out, ret_missing))
-					return 1;
-			} else {
-				buf_adds(out, all.item[0]);
-			}
-			continue;
+		key = strncmp(name, USER_CONFIG, strlen(USER_CONFIG)) == 0
+			      ? name + strlen(USER_CONFIG)
+			      : NULL;
+		value = key && is_secret(r, key) ? NULL
+			: key			 ? first_value(r, key)
+						 : constant(r, name);
+		if (!value) {
+			*ret_missing = key ? key : name;
+			return 1;
 		}
-		value = constant(r, name);
-		if (value)
-			buf_adds(out, value);
-		else
-			buf_add(out, at, (size_t)(end + 1 - at));
+		if (key && given(r, key))
+			put(r, out, value, is_whole ? strlen(value) : 0);
+		else if (key && strstr(value, "${") &&
+			 !strstr(value, USER_CONFIG)) {
+			/* a default has variables of its own */
+			if (fill(r, is_whole, value, out, ret_missing))
+				return 1;
+		} else {
+			put(r, out, value, strlen(value));
+		}
 	}
-	buf_adds(out, text);
+	put(r, out, text, strlen(text));
 	return 0;
 }
 
-static const char *filled(const struct reading *r, const char *text,
+/* Does a path lie in the tree, or among the files of the system? */
+static bool is_near(const struct reading *r, const char *path)
+{
+	const char *const places[] = {r->tree, "/usr", "/bin", "/lib",
+				      "/lib64"};
+
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		const size_t n = strlen(places[i]);
+
+		if (strncmp(path, places[i], n) == 0 &&
+		    (!path[n] || path[n] == '/'))
+			return true;
+	}
+	return false;
+}
+
+/* Does one word name a file outside of the tree? */
+static bool is_outside(const struct reading *r, struct str word)
+{
+	const char *path = arena_strndup(r->arena, word.p, word.n);
+	struct str rest = word;
+
+	if (*path == '~' || (*path == '/' && !is_near(r, path)))
+		return true;
+	while (rest.n)
+		if (str_is(str_cut(&rest, '/'), ".."))
+			return true;
+	return false;
+}
+
+/*
+ * Does a text name a file outside of the tree, for which the bundle, and no
+ * person, asks? Words of it stand alone or between these characters; the
+ * address of a host is none.
+ */
+static bool leads_out(const struct reading *r, const char *text)
+{
+	static const char between[] = "=,:; \t\n";
+	const char *at = text;
+
+	for (;;) {
+		const struct str word = {at, strcspn(at, between)};
+		const char *end = at + word.n;
+		bool is_url = strncmp(end, "://", 3) == 0;
+
+		if (is_url && (str_is(word, "http") || str_is(word, "https")))
+			end += 3 + strcspn(end + 3, between);
+		else if (is_url || is_outside(r, word))
+			return true;
+		if (!*end)
+			return strstr(text, "${");
+		at = end + 1;
+	}
+}
+
+/* Filled in; NULL: *ret_missing has no value, or names what leads out. */
+static const char *filled(struct reading *r, const char *text,
 			  const char **ret_missing)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf own = BUF_INIT(BUF_UNBOUNDED);
 
 	*ret_missing = NULL;
-	return fill(r, text, &out, ret_missing) == 0
-		       ? arena_strdup(r->arena, buf_cstr(&out))
-		       : NULL;
+	if (fill(r, true, text, &out, ret_missing) ||
+	    fill(r, false, text, &own, ret_missing))
+		return NULL;
+	return leads_out(r, buf_cstr(&own))
+		       ? NULL
+		       : arena_strdup(r->arena, buf_cstr(&out));
 }
 
 /* ---- program, arguments, environment ---- */
@@ -181,24 +275,42 @@ static bool is_required(const struct reading *r, const char *key)
 	return str_is(scan_some(declared(r, key), "required"), "true");
 }
 
-static void note_missing(struct reading *r, const char *key, const char *where)
+/* Say that an argument or a variable is left out; missing  NULL: it would name
+   a file outside of the bundle. */
+static void note_left_out(struct reading *r, const char *missing,
+			  const char *where, const char *text)
 {
-	if (is_secret(r, key)) {
-		list_add(&r->b->notes, r->arena,
-			 arena_printf(r->arena,
-				      "the credential %s is left out: if you "
-				      "have one, add env.%s = { file = "
-				      "\"PATH\" } to the table",
-				      key, where));
-		return;
-	}
-	list_add(&r->b->notes, r->arena,
-		 arena_printf(r->arena,
-			      "its %s has no value, so %s is left out%s; give "
-			      "it by --set %s=VALUE",
-			      key, where,
-			      is_required(r, key) ? ", which it needs" : "",
-			      key));
+	AUTO(buf_release) struct buf shown = BUF_INIT(BUF_UNBOUNDED);
+	const char *note;
+
+	log_visible(&shown, str_first(str_of(text), NAME_BYTES), false);
+	if (!missing)
+		note = arena_printf(r->arena,
+				    "%s names a file or variable outside of "
+				    "the bundle and is left out: \"%s\"; a "
+				    "value of user_config can be given by "
+				    "--set KEY=VALUE, all else in the table",
+				    where, buf_cstr(&shown));
+	else if (is_secret(r, missing))
+		note = arena_printf(r->arena,
+				    "the credential %s is left out: if you "
+				    "have one, add env.%s = { file = "
+				    "\"PATH\" } to the table",
+				    missing, where);
+	else if (!declared(r, missing).p)
+		note = arena_printf(r->arena,
+				    "%s has a variable that is not known here, "
+				    "and is left out: \"%s\"",
+				    where, buf_cstr(&shown));
+	else
+		note = arena_printf(r->arena,
+				    "its %s has no value, so %s is left out%s; "
+				    "give it by --set %s=VALUE",
+				    missing, where,
+				    is_required(r, missing) ? ", which it needs"
+							    : "",
+				    missing);
+	list_add(&r->b->notes, r->arena, note);
 }
 
 static int add_argument(struct reading *r, const char *text, struct err *err)
@@ -213,6 +325,9 @@ static int add_argument(struct reading *r, const char *text, struct err *err)
 			word = filled(r, all.item[i], &missing);
 			if (word)
 				list_add(&r->b->words, r->arena, word);
+			else
+				note_left_out(r, missing, "an argument",
+					      all.item[i]);
 		}
 		return 0;
 	}
@@ -221,14 +336,14 @@ static int add_argument(struct reading *r, const char *text, struct err *err)
 		list_add(&r->b->words, r->arena, word);
 		return 0;
 	}
-	if (is_secret(r, missing))
+	if (missing && is_secret(r, missing))
 		return err_set(err, ERR_CONFIG,
 			       "manifest.json: the credential %s is to be an "
 			       "argument, which every user of this machine can "
 			       "read; install it by `add custom` with a "
 			       "variable",
 			       missing);
-	note_missing(r, missing, "an argument");
+	note_left_out(r, missing, "an argument", text);
 	return 0;
 }
 
@@ -246,7 +361,7 @@ static void add_variable(struct reading *r, const char *name, const char *text)
 		*v = (struct bundle_variable){name, value, NULL};
 		r->b->n_env++;
 	} else {
-		note_missing(r, missing, name);
+		note_left_out(r, missing, name, text);
 	}
 }
 
@@ -259,10 +374,11 @@ static int read_env(struct reading *r, struct str env, struct err *err)
 		const char *name = text_of(it.key, r->arena);
 		const char *text = text_of(it.value, r->arena);
 
-		if (!name || !*name || !text || strchr(name, '='))
+		if (!is_name(name, "_") || !text)
 			return err_set(err, ERR_SYNTAX,
 				       "manifest.json: a variable of "
-				       "server.mcp_config.env is no text");
+				       "server.mcp_config.env has a bad name, "
+				       "or is no text");
 		add_variable(r, name, text);
 	}
 	return 0;
@@ -294,6 +410,14 @@ static struct str config_member(struct str server, const char *name)
 	return value.p ? value : scan_some(config, name);
 }
 
+static bool is_of_tree(const struct reading *r, const char *path)
+{
+	const size_t n = strlen(r->tree);
+
+	return path && strncmp(path, r->tree, n) == 0 && path[n] == '/' &&
+	       install_is_inside(path + n + 1);
+}
+
 static int read_server(struct reading *r, struct str server, struct err *err)
 {
 	static const char *const types[] = {"node", "python", "binary"};
@@ -320,10 +444,12 @@ static int read_server(struct reading *r, struct str server, struct err *err)
 		command = filled(r, command, &missing);
 	else
 		command = programs[k] ? programs[k] : entry;
-	if (!command || !*command)
+	/* a program of PATH, or of the tree */
+	if (!is_name(command, "._+-") && !is_of_tree(r, command))
 		return err_set(err, ERR_SYNTAX,
-			       "manifest.json: server.mcp_config.command has "
-			       "no value");
+			       "manifest.json: server.mcp_config.command must "
+			       "be the bare name of a program, or a file of "
+			       "the bundle");
 	/* as programs for other systems call it */
 	list_add(&r->b->words, r->arena,
 		 strcmp(command, "python") == 0 ? "python3" : command);
@@ -347,6 +473,22 @@ static int judge_platform(struct str manifest, struct err *err)
 	return is_ours ? 0
 		       : err_set(err, ERR_CONFIG,
 				 "manifest.json: the bundle is not for Linux");
+}
+
+/* Names of files are made of them. */
+static int judge_keys(const struct reading *r, struct err *err)
+{
+	for (struct scan_iter it = scan_over(r->user_config); scan_next(&it);) {
+		const char *key = text_of(it.key, r->arena);
+
+		if (!is_name(key, "_-"))
+			return err_set(err, ERR_SYNTAX,
+				       "manifest.json: a key of user_config "
+				       "is of other characters than letters, "
+				       "digits, \"_\" and \"-\", or too "
+				       "long");
+	}
+	return 0;
 }
 
 static int judge_values(const struct reading *r, struct err *err)
@@ -375,7 +517,11 @@ int bundle_read(struct str manifest, const char *tree, const char *home,
 		const struct strlist *values, struct arena *arena,
 		struct bundle *ret, struct err *err)
 {
-	struct reading r = {arena, tree, home, values, {NULL, 0}, ret};
+	struct reading r = {.arena = arena,
+			    .tree = tree,
+			    .home = home,
+			    .values = values,
+			    .b = ret};
 	struct str doc;
 
 	*ret = (struct bundle){.name = NULL};
@@ -383,12 +529,18 @@ int bundle_read(struct str manifest, const char *tree, const char *home,
 		return err_wrap(err, "manifest.json");
 	ret->name = text_of(scan_some(doc, "name"), arena);
 	ret->version = text_of(scan_some(doc, "version"), arena);
-	if (!ret->name || !ret->version)
+	if (!ret->name || !is_name(ret->version, "._+-"))
 		return err_set(err, ERR_SYNTAX,
 			       "manifest.json: `name` and `version` must be "
-			       "there");
+			       "there, and a version has letters, digits, "
+			       "\".\", \"+\", \"-\" and \"_\"");
 	r.user_config = scan_some(doc, "user_config");
-	return judge_platform(doc, err) < 0 || judge_values(&r, err) < 0
-		       ? -1
-		       : read_server(&r, scan_some(doc, "server"), err);
+	if (judge_platform(doc, err) < 0 || judge_keys(&r, err) < 0 ||
+	    judge_values(&r, err) < 0 ||
+	    read_server(&r, scan_some(doc, "server"), err) < 0)
+		return -1;
+	return r.is_over ? err_set(err, ERR_LIMIT,
+				   "manifest.json: its arguments and variables "
+				   "are too large when filled in")
+			 : 0;
 }

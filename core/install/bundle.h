@@ -6,7 +6,9 @@
  *
  * Of the command, arguments and variables `${__dirname}` is the tree,
  * `${user_config.X}` the value that the person gave, else the default;
- * `${HOME}` and `${/}` are what they say.
+ * `${HOME}` and `${/}` are what they say. The manifest is of a stranger: an
+ * argument or a variable that would name a file outside of the tree, but for
+ * those of the system, is left out with a note, unless a person gave that part.
  */
 #ifndef CORE_INSTALL_BUNDLE_H
 #define CORE_INSTALL_BUNDLE_H
@@ -41,6 +43,7 @@ struct bundle {
  *		       of another type
  *	   ERR_CONFIG  it is not for Linux, or wants a credential among the
  *		       arguments, which everybody can read
+ *	   ERR_LIMIT   texts that are too large when filled in
  *	   ERR_USAGE   a value of no key of its user_config
  */
 int bundle_read(struct str manifest, const char *tree, const char *home,

@@ -81,6 +81,16 @@ static bool is_plain(struct str path)
 	return true;
 }
 
+/* Folders that can be summed and removed by their paths. */
+static bool is_deep(const char *path)
+{
+	size_t depth = 0, n = strlen(path);
+
+	for (size_t i = 0; i < n && n <= UNPACK_NAME_BYTES; i++)
+		depth += path[i] == '/';
+	return n > UNPACK_NAME_BYTES || depth > UNPACK_DEPTH_MAX;
+}
+
 /* Does a link stay within? Steps up come first, and are fewer than the folders
    above it: a step up behind a name could leave by another link. */
 static bool stays_within(struct str path, struct str target)
@@ -221,6 +231,11 @@ static int take_entry(struct unpacking *u, struct archive_entry *e,
 	if (++u->n > UNPACK_ENTRIES_MAX)
 		return err_set(err, ERR_LIMIT, "%s: more than %d entries",
 			       u->name, UNPACK_ENTRIES_MAX);
+	if (path && is_deep(path))
+		return refuse(u, ERR_LIMIT,
+			      "has too long a name, or too many "
+			      "folders",
+			      err);
 	if (!path || !is_plain(str_of(path)))
 		return refuse(u, ERR_POLICY, "leads out of the folder", err);
 	if (lib.archive_entry_hardlink(e))

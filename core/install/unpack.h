@@ -9,9 +9,11 @@
 #include "core/base/attr.h"
 #include "core/base/err.h"
 
-/* Entries, bytes of all files, and bytes for each of the archive beyond the
-   first ones. */
+/* Entries, bytes of a name, folders in it, bytes of all files, and bytes for
+   each of the archive beyond the first ones. */
 #define UNPACK_ENTRIES_MAX 50000
+#define UNPACK_NAME_BYTES 1024
+#define UNPACK_DEPTH_MAX 32
 #define UNPACK_BYTES_MAX (UINT64_C(1) << 30)
 #define UNPACK_FREE_BYTES (UINT64_C(64) << 20)
 #define UNPACK_RATIO_MAX 100

@@ -51,9 +51,9 @@ TEST(bundle, program, is_that_of_its_type_or_its_own)
 	is(BUNDLE("\"type\":\"binary\",\"entry_point\":\"bin/x\"", ""), NULL,
 	   "/t/bin/x");
 	is(BUNDLE(NODE CONFIG("\"command\":\"${__dirname}/run\",\"args\":["
-			      "\"-d\",\"${HOME}${/}d\",\"${other}\"]"),
+			      "\"-d\",\"${__dirname}${/}d\",\"${other}\"]"),
 		  ""),
-	   NULL, "/t/run -d /home/u/d ${other}");
+	   NULL, "/t/run -d /t/d|an argument has a variable that is not");
 	is(BUNDLE(NODE CONFIG("\"command\":\"python\",\"args\":[],"
 			      "\"platform_overrides\":{\"linux\":{\"args\":["
 			      "\"l\"]},\"win32\":{\"args\":[\"w\"]}}"),
@@ -67,11 +67,11 @@ TEST(bundle, values, are_given_or_the_default)
 		BUNDLE(NODE CONFIG("\"args\":[\"${user_config.m}\","
 				   "\"x=${user_config.d}\"],\"env\":{\"D\":"
 				   "\"${user_config.d}\"}"),
-		       ASKS("\"m\":{\"default\":[\"1\",\"${HOME}/2\"]},"
+		       ASKS("\"m\":{\"default\":[\"1\",\"${__dirname}/2\"]},"
 			    "\"d\":{\"default\":7}"));
 
-	is(all, NULL, "node 1 /home/u/2 x=7|D=7");
-	is(all, "d=8", "node 1 /home/u/2 x=8|D=8");
+	is(all, NULL, "node 1 /t/2 x=7|D=7");
+	is(all, "d=8", "node 1 /t/2 x=8|D=8");
 	/* a value of a person is taken as it is */
 	is(all, "m=${user_config.d}", "node ${user_config.d} x=7");
 	is(all, "e=8", "usage: ");
@@ -119,4 +119,62 @@ TEST(bundle, manifest_that_is_none, is_refused)
 	   NULL, "configuration: manifest.json: the bundle is not for Linux");
 	is(BUNDLE(NODE, ",\"compatibility\":{\"platforms\":[\"linux\"]}"), NULL,
 	   "node");
+}
+
+/* A bundle asks for its own files; a person may give others. */
+TEST(bundle, file_outside_of_it, is_left_out)
+{
+	static const char *const out[] = {
+		"${HOME}/.ssh/id", "/home/u/x",	 "~/x",		"../x",
+		"a/../../x",	   "--k=/etc/x", "a,/home/u",	"file:///etc/x",
+		"x=~/y",	   "${/}etc",	 "/usr/../etc", "${X}/y",
+	};
+	static const char *const in[] = {"",	  "a/b",	  "=",
+					 "--x=1", "/usr/share",	  "..x",
+					 "=/usr", "https://h:8/p"};
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+
+	for (size_t i = 0; i < ARRAY_LEN(out); i++)
+		is(arena_printf(&arena,
+				BUNDLE(NODE CONFIG("\"args\":[\"%s\"]"), ""),
+				out[i]),
+		   NULL, "node|an argument ");
+	for (size_t i = 0; i < ARRAY_LEN(in); i++)
+		is(arena_printf(
+			   &arena,
+			   BUNDLE(NODE CONFIG("\"args\":[\"%s\",\"z\"]"), ""),
+			   in[i]),
+		   NULL, arena_printf(&arena, "node %s z", in[i]));
+	is(BUNDLE(NODE CONFIG("\"args\":[\"d=${user_config.d}\"]"),
+		  ASKS("\"d\":{}")),
+	   "d=/home/u/x", "node d=/home/u/x");
+	is(BUNDLE(NODE CONFIG("\"args\":[\"${user_config.d}/../y\"]"),
+		  ASKS("\"d\":{}")),
+	   "d=/home/u/x", "node|an argument names");
+}
+
+TEST(bundle, program, is_a_bare_name_or_of_the_tree)
+{
+#define RUNS(text) BUNDLE(NODE CONFIG("\"command\":\"" text "\""), "")
+	static const char refused[] =
+		"syntax: manifest.json: server.mcp_config.command must";
+
+	is(RUNS("uv"), NULL, "uv ");
+	is(RUNS("${__dirname}/../x"), NULL, refused);
+	is(RUNS("${__dirname}"), NULL, refused);
+	is(RUNS("/bin/sh"), NULL, refused);
+	is(RUNS("a/b"), NULL, refused);
+	is(RUNS(""), NULL, refused);
+#undef RUNS
+}
+
+TEST(bundle, keys_and_names, are_plain)
+{
+	is(BUNDLE(NODE, ASKS("\"../k\":{}")), NULL,
+	   "syntax: manifest.json: a key of user_config");
+	is(BUNDLE(NODE, ASKS("\"k\\n\":{}")), NULL,
+	   "syntax: manifest.json: a key of user_config");
+	is("{\"name\":\"n\",\"version\":\"1\\n[servers.x]\",\"server\":{" NODE
+	   "}}",
+	   NULL, "syntax: manifest.json: `name` and `version`");
 }
