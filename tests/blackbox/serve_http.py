@@ -368,8 +368,30 @@ def ends(c):
     wait_for("begun")
     waits.c.close()
     os.remove("begun")
-    if c.call("ping").status != 200:
+    r = c.call("ping")
+    r.text()
+    if r.status != 200:
         say("a batch whose client left")
+    c.ask("DELETE").text()
+
+
+def ended(c):
+    """A session that is ended, while its calls run, ends them."""
+    c.hello()
+    waits = Client()
+    body = json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call",
+                       "params": {"name": "routine__slow"}})
+    waits.c.request("POST", "/mcp", body=body, headers={
+        "Authorization": "Bearer " + TOKEN, "Mcp-Session-Id": c.session})
+    wait_for("begun")
+    os.remove("begun")
+    if c.ask("DELETE").status != 200:
+        say("DELETE while a call runs")
+    try:
+        if waits.c.getresponse().status == 200:
+            say("an answer of a session that is over")
+    except (ConnectionError, http.client.HTTPException):
+        pass
 
 
 def slow(_):
