@@ -104,6 +104,7 @@ static int run(struct tracing *t, const struct gate_request *plain,
 			    .client_version = MATINS_VERSION},
 	};
 	struct err why = ERR_INIT;
+	const char *details;
 	int talked, r;
 
 	request.policy = &t->traced;
@@ -113,6 +114,9 @@ static int run(struct tracing *t, const struct gate_request *plain,
 	t->loop.on_signal = on_signal;
 	t->loop.on_signal_arg = t;
 	talked = talk(t, &why);
+	details = talked < 0 ? client_failure_details(t->client) : "";
+	if (*details && !t->loop.signal)
+		log_warning("%s: %s", t->of->name, details);
 	r = find_needs(t, plain, talked == 0, err);
 	client_free(t->client);
 	eras_free(context.eras);

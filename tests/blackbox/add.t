@@ -73,6 +73,13 @@ run_matins add custom made --name broken -- "$PYTHON" nofile.py
 exit_is "a file that the folder has not" 127
 err_like "it is named" "made has no file .*nofile\.py"
 : >made.tgz
+mkdir crash
+echo 'import no_module_of_a_test' >crash/server.py
+run_matins add custom crash --print -- "$PYTHON" server.py
+exit_is "a server that does not start: status" 2
+err_like "the end of its stderr is shown" "No module named 'no_module_of_a_test'"
+run_matins remove crash
+: >made.tgz
 run_matins add custom made.tgz -- "$PYTHON" server.py
 exit_is "a file in place of a folder" 64
 err_like "what to do" 'made.tgz is not a folder; unpack it'
