@@ -407,6 +407,7 @@ static void watch_names(const struct prepared *p, struct gate_child *c)
 			arena_strdup(&c->arena, p->unseen[w->n_names].real),
 			.is_new = p->unseen[w->n_names].is_new,
 			.is_read = p->unseen[w->n_names].is_read,
+			.is_file = p->unseen[w->n_names].is_file,
 		};
 }
 
@@ -789,7 +790,7 @@ unsigned gate_child_due_ms(const struct gate_child *c)
 	return c->run.listener < 0 ? 0 : sockets_due_ms(&c->sockets);
 }
 
-const char *gate_child_lost(struct gate_child *c, bool *ret_refused)
+const char *gate_child_lost(struct gate_child *c, enum gate_lost *ret_how)
 {
 	for (size_t i = 0; i < c->watch.n_names; i++) {
 		struct watch_name *name = &c->watch.names[i];
@@ -797,7 +798,9 @@ const char *gate_child_lost(struct gate_child *c, bool *ret_refused)
 		if (!name->is_changed || name->is_told)
 			continue;
 		name->is_told = true;
-		*ret_refused = name->is_read;
+		*ret_how = name->is_file   ? GATE_LOST_REPLACED
+			   : name->is_read ? GATE_LOST_REFUSED
+					   : GATE_LOST_DROPPED;
 		return name->real;
 	}
 	return NULL;
@@ -947,7 +950,8 @@ static void find_unseen(struct gate_child *c)
 
 		if (name->is_changed)
 			list_add(&u->changed, &c->arena, name->real);
-		if (name->is_asked && !name->is_new && !name->is_read)
+		if (name->is_asked && !name->is_new && !name->is_read &&
+		    !name->is_file)
 			list_add(&u->paths, &c->arena, name->real);
 	}
 }

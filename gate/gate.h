@@ -341,15 +341,18 @@ void gate_child_serve(struct gate_child *c);
  * gate_child_serve(). 0: none.
  */
 unsigned gate_child_due_ms(const struct gate_child *c) MUST_USE;
+enum gate_lost {
+	GATE_LOST_DROPPED,  /* it lies in a private place, gone at the end */
+	GATE_LOST_REFUSED,  /* it may be read alone */
+	GATE_LOST_REPLACED, /* it may be written, and not its folder */
+};
 /*
  * Take the next file or folder that arguments or variables name and that the
  * tree tried to change without a grant, as far as it has been served; each is
  * told once. NULL: there is none. Owned by the child.
- *
- * ret_refused  it may be read alone; else it lies in a private place, and
- *		is gone at the end
  */
-const char *gate_child_lost(struct gate_child *c, bool *ret_refused) MUST_USE;
+const char *gate_child_lost(struct gate_child *c, enum gate_lost *ret_how)
+	MUST_USE;
 /* SIGTERM and others go to the program; SIGKILL ends the whole tree. */
 void gate_child_signal(struct gate_child *c, int signal);
 

@@ -119,18 +119,27 @@ static void set_due(struct running *e)
 /* Say at once what a program writes in vain: its caller may never tell. */
 static void say_lost(struct running *e)
 {
-	bool is_refused;
+	static const char *const why[] = {
+		[GATE_LOST_DROPPED] = "not granted, so nothing of it stays",
+		[GATE_LOST_REFUSED] = "granted for reading alone",
+	};
+	enum gate_lost how;
 	const char *path;
 
-	while ((path = gate_child_lost(e->end->child, &is_refused)))
-		log_note("denied: write %s, which is %s; to allow it: "
-			 "%s--write %s",
-			 path,
-			 is_refused ? "granted for reading alone"
-				    : "not granted, so nothing of it "
-				      "stays",
-			 access(path, F_OK) == 0 ? "" : "make the file, and ",
-			 place_to_paste(path, "PATH"));
+	while ((path = gate_child_lost(e->end->child, &how)))
+		if (how == GATE_LOST_REPLACED)
+			log_note("denied: replace %s, whose folder is not "
+				 "granted; move it into a folder of its own, "
+				 "and --write FOLDER",
+				 path);
+		else
+			log_note("denied: write %s, which is %s; to allow it: "
+				 "%s--write %s",
+				 path, why[how],
+				 access(path, F_OK) == 0
+					 ? ""
+					 : "make the file, and ",
+				 place_to_paste(path, "PATH"));
 }
 
 static void serve(struct running *e)

@@ -326,16 +326,21 @@ static bool is_granted(struct naming *n, const char *path)
 	return true;
 }
 
-static void say_unseen(struct naming *n, const char *what, const char *path)
+static void say_unseen(struct naming *n, const char *what, const char *path,
+		       bool is_folder)
 {
 	const char *paste = place_to_paste(path, "PATH");
 
 	list_add_new(&n->paths->unseen, &n->f->arena,
 		     arena_printf(&n->f->arena,
 				  "%s names %s, which it will not see: "
-				  "--allow-read %s, or where it writes "
+				  "--allow-read %s, or where it writes%s "
 				  "--allow-write %s",
-				  what, path, paste, paste));
+				  what, path, paste,
+				  is_folder ? ""
+					    : " (its folder, where it replaces "
+					      "the file)",
+				  paste));
 }
 
 /* A file to be made: its folder is there, and is not "/", as of a word "/mcp".
@@ -390,7 +395,7 @@ static void name_one(struct naming *n, const char *what, const char *text,
 		return;
 	if (!has(n, real, GATE_ACCESS_READ)) {
 		if (n->paths->is_traced || !is_of_project(n, real)) {
-			say_unseen(n, what, real);
+			say_unseen(n, what, real, S_ISDIR(st.st_mode));
 			return;
 		}
 		add_path(n, "read", real);

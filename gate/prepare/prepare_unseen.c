@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
@@ -63,21 +64,31 @@ static void put_name(struct prepared *p, const struct watch_name *name)
 	p->unseen[p->n_unseen++] = *name;
 }
 
-/* Add a file or folder that may be read, where changes of it are asked for. */
+/* Add a file or folder that may be read alone, or a file that may be written
+   and not replaced. */
 static void add_read(struct prepared *p, const char *path)
 {
 	const char *real;
 	char to[PATH_MAX];
+	bool is_written;
+	struct stat st;
 
 	/* a script is not its own data */
 	if (p->n_unseen == UNSEEN_MAX || !realpath(path, to) ||
 	    (p->script && strcmp(to, p->script) == 0) ||
-	    !grants_cover(&p->grants, to, GRANT_READ) ||
-	    grants_cover(&p->grants, to, GRANT_WRITES))
+	    !grants_cover(&p->grants, to, GRANT_READ | GRANT_WRITES))
+		return;
+	is_written = grants_cover(&p->grants, to, GRANT_WRITES);
+	if (is_written &&
+	    (stat(to, &st) < 0 || !S_ISREG(st.st_mode) ||
+	     grants_cover(&p->grants, resolve_dirname(to, &p->arena),
+			  GRANT_WRITES)))
 		return;
 	real = arena_strdup(&p->arena, to);
-	put_name(p, &(struct watch_name){
-			    .seen = real, .real = real, .is_read = true});
+	put_name(p, &(struct watch_name){.seen = real,
+					 .real = real,
+					 .is_read = !is_written,
+					 .is_file = is_written});
 }
 
 static void add_name(struct prepared *p, const char *seen, const char *path)

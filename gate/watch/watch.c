@@ -638,12 +638,15 @@ static struct watch_name *find_name(const struct watch *w, const char *path)
 /* Would the call change the file, and not only look for it? Programs open for
    both what they then only read. */
 static bool is_change(const struct watch_row *row,
-		      const struct seccomp_notif *req, bool is_new)
+		      const struct seccomp_notif *req,
+		      const struct watch_name *name)
 {
 	uint64_t flags = row->more < 0 ? 0 : req->data.args[row->more];
 
+	if (name->is_file)
+		return row->how != WATCH_LOOK;
 	return row->how != WATCH_LOOK || (flags & O_ACCMODE) == O_WRONLY ||
-	       (is_new && flags & O_CREAT);
+	       (name->is_new && flags & O_CREAT);
 }
 
 /* Python keeps what it compiled beside the code, where it can. */
@@ -670,7 +673,7 @@ static bool is_look(const struct watch *w, const struct seccomp_notif *req,
 	name = find_name(w, path);
 	if (name && !(name->is_read && is_by_the_way(path))) {
 		w->seen->name = name;
-		w->seen->changes = is_change(row, req, name->is_new);
+		w->seen->changes = is_change(row, req, name);
 	}
 	/* a call that changes a file is a row of FILES */
 	return w->what & GATE_RECORD_LOOKS && row->how == WATCH_LOOK &&

@@ -66,6 +66,7 @@ struct watch_name {
 	bool is_asked;	  /* for itself, or something beneath it */
 	bool is_new;	  /* only its folder is there */
 	bool is_read;	  /* granted for reading: changes alone count */
+	bool is_file;	  /* granted, and not its folder: it is not replaced */
 	bool is_changed;  /* to be made, written, replaced or removed */
 	bool is_told;	  /* by gate_child_lost() */
 };

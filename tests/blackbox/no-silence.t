@@ -230,6 +230,7 @@ cat >"$HOME/elsewhere/writer.sh" <<-'END'
 	while read -r word; do
 		case $word in
 		new) echo new >>"$FILE" && echo ok ;;
+		over) : >"$FILE.tmp"; mv "$FILE.tmp" "$FILE" 2>/dev/null || echo EBUSY ;;
 		into) { echo x >"$1/x"; } 2>/dev/null || echo EROFS ;;
 		*) echo "$word" ;;
 		esac
@@ -264,6 +265,10 @@ is "which is said once, with the option" "$(<"$err")" \
 served "new" exec --env FILE --write "$FILE" -- "${writer[@]}"
 is "with that option it is kept" "$(<"$FILE") $(<"$err")" "old
 new "
+served "over" exec --env FILE --write "$FILE" --exec mv -- "${writer[@]}"
+is "a file that is granted alone, and replaced: the server has an error" "$(<"$out")" EBUSY
+is "which is said, with what to do" "$(head -n1 "$err")" \
+	"matins: denied: replace $FILE, whose folder is not granted; move it into a folder of its own, and --write FOLDER"
 served "into into a" exec --env FILE --read "$HOME/far/notes" -- "${writer[@]}" "$HOME/far/notes"
 is "a folder that is granted for reading: the server has an error" "$(head -n1 "$out")" EROFS
 is "which is said once, with the option, too" "$(<"$err")" \
