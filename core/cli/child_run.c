@@ -234,6 +234,9 @@ static int converse(struct running *e, struct gate *gate,
 	while (!e->ended)
 		if (loop_turn(&e->loop, err) < 0)
 			return -1;
+	/* the start and the end serve calls, too */
+	if (e->says_lost)
+		say_lost(e);
 	/* the rest of the pipes of a tree that has ended */
 	for (int which = 1; which <= 2; which++)
 		while (pump_out(e, which))
