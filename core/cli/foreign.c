@@ -104,8 +104,8 @@ static void add_row(struct foreign *f, struct import_server *s, const char *key,
 		    const char *value)
 {
 	struct arena *arena = &f->arena;
-	const struct toml_value text = {.type = TOML_STRING,
-					.string = str_of(value)};
+	const struct toml_value text = {
+		.type = TOML_STRING, .string = arena_str(arena, str_of(value))};
 	struct toml_value *rows;
 
 	rows = tree_table(tree_table(&s->table, "sandbox", arena), key, arena);

@@ -301,6 +301,15 @@ run_matins import ../named.json
 exit_is "named folders: status" 0
 out_like "a folder of the project: it alone is granted" '^sandbox.read = \["\."\]$'
 err_like "another one is said, with the option" "n: argument 2 names $HOME/docs, which it will not see: --allow-read $HOME/docs,"
+mkdir "$HOME/far"
+cp ../named.json "$HOME/far/mcp.json"
+mkdir "$HOME/far/conf"
+run_matins import "$HOME/far/mcp.json"
+out_like "a folder of a project elsewhere is named whole" '^sandbox.read = \["~/far/conf"\]$'
+mkdir -p "$T/elsewhere/conf"
+cp ../named.json "$T/elsewhere/mcp.json"
+run_matins import "$T/elsewhere/mcp.json"
+out_like "also outside of HOME" "^sandbox.read = \\[\"$T/elsewhere/conf\"\\]\$"
 run_matins import ../named.json --allow-write "$HOME/docs"
 out_like "the option grants it" '^sandbox.write = \["~/docs"\]$'
 if "$BIN" trace -- true >/dev/null 2>&1; then
