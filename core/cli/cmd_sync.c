@@ -13,6 +13,7 @@
 const struct option options_sync[] = {
 	{"json", 0, NULL, "print one JSON document"},
 	{"timeout", 0, "DURATION", "time for the answer to one request (60s)"},
+	{"sha256", 0, "DIGEST", "refuse a configuration of other bytes"},
 	{0},
 };
 

@@ -14,6 +14,7 @@ int open_config(const struct args *args, struct config_options options,
 {
 	options.path = args_get(args, "config");
 	options.lax = args_has(args, "lax");
+	options.sha256 = args_get(args, "sha256");
 	return config_open(&options, ret, err);
 }
 

@@ -585,6 +585,7 @@ static int set_server(struct target *t, struct err *err)
 	const struct config_options options = {
 		.path = args_get(t->args, "config"),
 		.lax = args_has(t->args, "lax"),
+		.sha256 = args_get(t->args, "sha256"),
 		.quiet = t->is_survey,
 		.server = t->server,
 		/* without a server only [sandbox] is read */

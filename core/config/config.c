@@ -798,12 +798,16 @@ static int load(struct config_file *file, int fd,
 		return raise_error(file, options, err);
 	}
 	sha256_hex(buf_str(&text), file->sha256);
+	if (options->sha256 && strcmp(options->sha256, file->sha256) != 0)
+		return err_set(err, ERR_NOT_ALLOWED,
+			       "%s has changed since it was judged", path);
 	if (options->text)
 		buf_add_str(options->text, buf_str(&text));
 	r = routine_load(&root, options->lax, options->policy_only,
 			 &file->arena, &file->config, &file->findings);
 	file->header_values = file->config.literals;
 	file->config.path = path;
+	file->config.sha256 = arena_strdup(&file->arena, file->sha256);
 	file->config.dir = dir;
 	file->config.named = named;
 	if (r < 0 && options->names_only)

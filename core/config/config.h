@@ -26,9 +26,11 @@
 /* Zeroed options search the usual places and look at the whole file. */
 struct config_options {
 	const char *path; /* --config; NULL searches */
-	bool lax;	  /* unknown keys are warnings */
-	bool quiet;	  /* print nothing on stderr; see the findings */
-	bool names_only;  /* neither expand nor look at granted paths */
+	/* SHA-256 of the only bytes that are taken, in hex; NULL: any are */
+	const char *sha256;
+	bool lax;	 /* unknown keys are warnings */
+	bool quiet;	 /* print nothing on stderr; see the findings */
+	bool names_only; /* neither expand nor look at granted paths */
 	/* nothing will be started, sent, or read as a credential: a file that
 	   lies in the current folder need not be allowed */
 	bool passive;

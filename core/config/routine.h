@@ -251,8 +251,9 @@ struct expansion {
 };
 
 struct config {
-	const char *path; /* of the file; for messages */
-	const char *dir;  /* folder of the file: relative paths start here */
+	const char *path;   /* of the file; for messages */
+	const char *sha256; /* of its bytes, in hex */
+	const char *dir;    /* folder of the file: relative paths start here */
 	/* Absolute path by which commands name the file; NULL: they find it. */
 	const char *named;
 	struct gate_policy sandbox;

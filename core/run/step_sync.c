@@ -153,8 +153,14 @@ static int start(struct sync_work *work, struct err *err)
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	const struct step_run *s = work->step;
 	const struct strlist *servers = &s->plan->step->servers;
-	const char *const words[] = {"matins", "sync", "--json", "-c",
-				     s->ctx->config->path};
+	/* the bytes that the run has judged, and no others */
+	const char *const words[] = {"matins",
+				     "sync",
+				     "--json",
+				     "-c",
+				     s->ctx->config->path,
+				     "--sha256",
+				     s->ctx->config->sha256};
 	AUTO(fd_closep) int null = fd_open("/dev/null", O_RDWR, 0);
 	struct strlist argv = {NULL, 0};
 

@@ -92,6 +92,38 @@ refused "an unknown server" 'no server "onne"; did you mean "one"' \
 refused "a command of its own" 'type sync has no "command"' 'command = "ls"'
 refused "a cache" 'cache' 'cache = "1h"'
 
+# What the run has judged is listed, and nothing that lies there later.
+echo "open('$T/w/touched', 'w').close()" >evil.py
+mkdir w
+sed "s/two.py/evil.py/; s/^command = .*/&\nsandbox = { write = [\"w\"] }/" \
+	matins.toml >other.toml
+{
+	cat matins.toml
+	cat <<-END
+		[[routines.late.steps]]
+		name = "meanwhile"
+		type = "script"
+		command = "sh"
+		args = ["-c", ": >$T/w/begun; until test -e $T/w/go; do sleep 0.1; done"]
+		sandbox = { write = ["w"], exec = ["sleep"] }
+		[[routines.late.steps]]
+		name = "lists"
+		type = "sync"
+	END
+} >late.toml
+{
+	wait_for 20 test -e w/begun
+	cat other.toml >late.toml
+	: >w/go
+} &
+run_matins run -c late.toml late --json
+wait
+json_is "a file that changed meanwhile: the step fails" \
+	step_results[0].state ok step_results[1].state failed \
+	step_results[1].error '~has changed since it was judged'
+not_ok "a file that changed meanwhile: its servers are not started" \
+	test -e w/touched
+
 # ended with its run, and what it started
 cat >hang.py <<-'END'
 	import time
