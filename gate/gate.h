@@ -705,7 +705,7 @@ struct gate_said {
 int gate_run_tool(const char *const argv[], struct str input,
 		  struct gate_said *ret, struct err *err) MUST_USE;
 
-/* This program, started once more by the person's own command. */
+/* This program, or a tool, started by the person's own command. */
 struct gate_again {
 	pid_t pid;
 	int pidfd; /* readable at its end; owned, -1 without */
@@ -722,6 +722,14 @@ struct gate_again {
  */
 int gate_again_start(const char *const argv[], const int fd[4],
 		     struct gate_again *ret, struct err *err) MUST_USE;
+/*
+ * Start a tool of the system beside this one, as gate_run_tool() runs it: ssh.
+ *
+ * fd      for its 0 to 2; borrowed
+ * errors  ERR_UNKNOWN  it is not installed; ERR_SYS
+ */
+int gate_start_tool(const char *const argv[], const int fd[3],
+		    struct gate_again *ret, struct err *err) MUST_USE;
 void gate_again_signal(const struct gate_again *a, int signal);
 /* Reap it, however long its end takes, and give everything back. Returns the
    status as a shell has it; -1: none runs. */

@@ -116,6 +116,25 @@ int gate_again_start(const char *const argv[], const int fd[4],
 	return 0;
 }
 
+int gate_start_tool(const char *const argv[], const int fd[3],
+		    struct gate_again *ret, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const char *path = find_tool(argv[0], &arena);
+	struct process p = PROCESS_NONE;
+	int r;
+
+	if (!path)
+		return err_set(err, ERR_UNKNOWN,
+			       "%s is not in /usr/bin: install it", argv[0]);
+	r = process_execute(path, argv, (const char *const *)environ, fd, 3, 0,
+			    &p);
+	if (r)
+		return err_sys(err, r, "%s", path);
+	*ret = (struct gate_again){p.pid, p.pidfd};
+	return 0;
+}
+
 void gate_again_signal(const struct gate_again *a, int signal)
 {
 	if (a->pid > 0)

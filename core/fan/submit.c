@@ -1,0 +1,592 @@
+#include "core/fan/submit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/fd.h"
+#include "core/base/jw.h"
+#include "core/base/limits.h"
+#include "core/base/log.h"
+#include "core/base/loop.h"
+#include "core/base/mem.h"
+#include "core/base/scan.h"
+#include "gate/gate.h"
+
+const char *const FAN_ENGINES[N_ENGINES] = {"local", "ssh", "slurm"};
+
+/* Times that a shard is begun, before it is left for a retry. */
+#define TRIES 3
+
+/* ---- words ---- */
+
+static struct submit_words words_of(const struct fan_submit *o,
+				    const char *matins)
+{
+	return (struct submit_words){
+		.matins = matins,
+		.dir = results_dir(o->results),
+		.routine = results_manifest(o->results)->routine,
+		.jobs = o->jobs,
+		.max = o->max,
+		.time = o->time,
+	};
+}
+
+static const char *own_path(struct arena *arena)
+{
+	AUTO(mem_freep) char *path = realpath("/proc/self/exe", NULL);
+
+	return arena_strdup(arena, path ? path : "matins");
+}
+
+/* ---- what was submitted ---- */
+
+static void kv_cstr(struct jw *w, const char *key, const char *s)
+{
+	if (s)
+		jw_kv_cstr(w, key, s);
+}
+
+static int keep_line(const struct fan_submit *o, const struct strlist *ids,
+		     struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf shards = BUF_INIT(BUF_UNBOUNDED);
+	const char *path =
+		arena_printf(&arena, "%s/jobs.jsonl", results_dir(o->results));
+	struct clock *clock = clock_system();
+	char at[CLOCK_TEXT_BYTES];
+	AUTO(fd_closep)
+	int fd =
+		fd_open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0600);
+	struct jw w = jw_begin(&line);
+
+	clock_format(clock->wall_ns(clock), at);
+	shards_print(&o->shards, 0, UINT64_MAX, &shards);
+	jw_kv_cstr(&w, "engine", FAN_ENGINES[o->engine]);
+	jw_kv_cstr(&w, "at", at);
+	jw_kv_str(&w, "shards", buf_str(&shards));
+	jw_kv_list(&w, "ids", ids);
+	jw_kv_int(&w, "jobs", o->jobs);
+	jw_kv_int(&w, "max", o->max);
+	kv_cstr(&w, "time", o->time);
+	kv_cstr(&w, "hosts", o->hosts);
+	kv_cstr(&w, "ssh_config", o->ssh_config);
+	jw_end(&w);
+	buf_addc(&line, '\n');
+	if (fd < 0 || fd_write_all(fd, line.p, line.n) < 0)
+		return err_sys(err, errno, "%s", path);
+	return 0;
+}
+
+static const char *word_of(struct str line, const char *name,
+			   struct arena *arena)
+{
+	struct str s = scan_decoded(scan_text(line, name), SIZE_MAX, arena);
+
+	return s.n ? arena_strndup(arena, s.p, s.n) : NULL;
+}
+
+static void number_of(struct str line, const char *name, unsigned *ret)
+{
+	struct str value = scan_some(line, name);
+	int64_t n;
+
+	if (!*ret && value.n && scan_int64(value, &n) && n > 0 && n < INT_MAX)
+		*ret = (unsigned)n;
+}
+
+int fan_submit_last(const struct results *r, struct arena *arena,
+		    struct fan_submit *ret, struct err *err)
+{
+	AUTO(buf_release) struct buf all = BUF_INIT(LIMIT_MESSAGE_BYTES);
+	AUTO(fd_closep) int fd = results_file(r, "jobs.jsonl");
+	struct str rest, line, last = {NULL, 0};
+	unsigned engine;
+
+	if (fd >= 0 && fd_read_all(fd, &all, err) < 0)
+		return -1;
+	for (rest = buf_str(&all); rest.n;) {
+		struct str one = str_cut(&rest, '\n');
+
+		/* a torn line is no submit */
+		if (scan_document(one, NULL, &line, ERR_IGNORED) == 0)
+			last = line;
+	}
+	if (!last.n || !str_choose(word_of(last, "engine", arena), FAN_ENGINES,
+				   N_ENGINES, &engine))
+		return err_set(err, ERR_UNKNOWN,
+			       "%s was not submitted yet: name an --engine",
+			       results_dir(r));
+	ret->engine = engine;
+	number_of(last, "jobs", &ret->jobs);
+	number_of(last, "max", &ret->max);
+	if (!ret->time)
+		ret->time = word_of(last, "time", arena);
+	if (!ret->hosts)
+		ret->hosts = word_of(last, "hosts", arena);
+	if (!ret->ssh_config)
+		ret->ssh_config = word_of(last, "ssh_config", arena);
+	return 0;
+}
+
+/* ---- Slurm ---- */
+
+/* Call `each` with the script of each array. */
+static int each_array(const struct fan_submit *o, struct arena *arena,
+		      int (*each)(void *arg, struct str script,
+				  struct err *err),
+		      void *arg, struct err *err)
+{
+	const struct submit_words w = words_of(o, own_path(arena));
+	const uint64_t n = results_manifest(o->results)->n_shards;
+
+	for (uint64_t base = 0; base < n; base += SLURM_ARRAY) {
+		AUTO(buf_release) struct buf script = BUF_INIT(BUF_UNBOUNDED);
+		AUTO(buf_release) struct buf tasks = BUF_INIT(BUF_UNBOUNDED);
+
+		shards_print(&o->shards, base, SLURM_ARRAY, &tasks);
+		if (!tasks.n)
+			continue;
+		slurm_script(&w, buf_str(&tasks), base, &script);
+		if (each(arg, buf_str(&script), err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+struct slurm {
+	const struct fan_submit *o;
+	struct arena *arena;
+	struct strlist ids;
+};
+
+/* dependency  on ids, with colons before them; "": none */
+static int sbatch(struct slurm *s, struct str script, const char *dependency,
+		  struct err *err)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(65536);
+	struct gate_said said = {.out = &out, .arena = s->arena};
+	const char *argv[] = {"sbatch", "--parsable", NULL, NULL};
+	struct str id;
+
+	if (*dependency)
+		argv[2] = arena_printf(s->arena, "--dependency=afterany%s",
+				       dependency);
+	if (gate_run_tool(argv, script, &said, err) < 0)
+		return -1;
+	id = str_trim(buf_str(&out));
+	id.n = str_find(id, ';');
+	if (said.status || !id.n)
+		return err_set(err, ERR_SYS, "sbatch: %.*s",
+			       STR_ARG(said.error));
+	list_add(&s->ids, s->arena, arena_strndup(s->arena, id.p, id.n));
+	return 0;
+}
+
+static int submit_array(void *arg, struct str script, struct err *err)
+{
+	struct slurm *s = arg;
+	const char *before = "";
+
+	/* %K of an array bounds that array alone */
+	if (s->o->max && s->ids.n)
+		before = arena_printf(s->arena, ":%s",
+				      s->ids.item[s->ids.n - 1]);
+	return sbatch(s, script, before, err);
+}
+
+static int submit_slurm(const struct fan_submit *o, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf script = BUF_INIT(BUF_UNBOUNDED);
+	struct slurm s = {.o = o, .arena = &arena};
+	const struct submit_words w = words_of(o, own_path(&arena));
+	struct err why = ERR_INIT;
+	int r;
+
+	(void)!mkdir(arena_printf(&arena, "%s/log", w.dir), 0700);
+	r = each_array(o, &arena, submit_array, &s, &why);
+	if (r == 0) {
+		slurm_collect_script(&w, &script);
+		r = sbatch(&s, buf_str(&script),
+			   arena_printf(&arena, ":%s",
+					list_join(&s.ids, ":", &arena)),
+			   &why);
+	}
+	/* jobs that were taken are known, whatever became of the rest */
+	if ((s.ids.n || r == 0) && keep_line(o, &s.ids, err) < 0)
+		return -1;
+	if (r < 0)
+		*err = why;
+	else
+		log_note("submitted: jobs %s", list_join(&s.ids, ", ", &arena));
+	return r;
+}
+
+/* ---- processes here, and on hosts ---- */
+
+struct crew;
+
+/* A place where one shard runs at a time. */
+struct slot {
+	struct crew *crew;
+	struct host *host;
+	struct gate_again runs;
+	struct loop_watch end;
+	uint64_t shard;
+	bool is_busy;
+};
+
+struct host {
+	struct fan_host is;
+	bool is_out;
+};
+
+struct again {
+	uint64_t shard;
+	unsigned tries;
+};
+
+struct crew {
+	const struct fan_submit *o;
+	struct arena arena;
+	struct loop loop;
+	struct host *host;
+	size_t n_hosts;
+	struct slot *slot;
+	size_t n_slots, n_busy;
+	size_t range; /* of the shards: the next one is in it */
+	uint64_t next;
+	struct again *again; /* shards to be begun once more */
+	size_t n_again, at_again;
+	bool has_failed, has_left;
+	bool is_stopped;
+};
+
+static bool next_shard(struct crew *c, uint64_t *ret)
+{
+	const struct shard_set *s = &c->o->shards;
+
+	if (c->range < s->n) {
+		if (c->next < s->range[c->range].from)
+			c->next = s->range[c->range].from;
+		*ret = c->next++;
+		c->range += c->next > s->range[c->range].to;
+		return true;
+	}
+	for (; c->at_again < c->n_again; c->at_again++)
+		if (c->again[c->at_again].tries < TRIES) {
+			*ret = c->again[c->at_again++].shard;
+			return true;
+		}
+	return false;
+}
+
+/* A shard that has not ended: once more, behind all others. */
+static void put_back(struct crew *c, uint64_t shard)
+{
+	unsigned tries = 1;
+
+	for (size_t i = 0; i < c->n_again; i++)
+		tries += c->again[i].shard == shard;
+	c->has_left |= tries >= TRIES;
+	c->again =
+		arena_grow(&c->arena, c->again, c->n_again, sizeof(*c->again));
+	c->again[c->n_again++] = (struct again){shard, tries};
+}
+
+static int start(struct crew *c, struct slot *s, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+	const struct submit_words w = words_of(
+		c->o, s->host->is.matins ? s->host->is.matins : "matins");
+	const char *shard =
+		arena_printf(&arena, "%llu", (unsigned long long)s->shard);
+	const char *jobs = arena_printf(&arena, "%u", c->o->jobs);
+	const char *const here[] = {"matins", "fan", "exec", w.dir, "--shard",
+				    shard,    "-j",  jobs,   "-q",  NULL};
+	struct strlist ssh = {NULL, 0};
+	AUTO(fd_closep) int null = fd_open("/dev/null", O_RDWR, 0);
+	const int fd[4] = {null, null, STDERR_FILENO, null};
+
+	if (null < 0)
+		return err_sys(err, errno, "/dev/null");
+	if (c->o->engine == ENGINE_LOCAL)
+		return gate_again_start(here, fd, &s->runs, err);
+	shard_command(&w, shard, &line);
+	list_add(&ssh, &arena, "ssh");
+	if (c->o->ssh_config) {
+		list_add(&ssh, &arena, "-F");
+		list_add(&ssh, &arena, c->o->ssh_config);
+	}
+	list_add(&ssh, &arena, "-oBatchMode=yes");
+	list_add(&ssh, &arena, "-oServerAliveInterval=15");
+	list_add(&ssh, &arena, "--");
+	list_add(&ssh, &arena, s->host->is.name);
+	list_add(&ssh, &arena, buf_cstr(&line));
+	list_add(&ssh, &arena, NULL);
+	return gate_start_tool(ssh.item, fd, &s->runs, err);
+}
+
+static void leave_out(struct host *h, const char *why)
+{
+	if (!h->is_out)
+		log_error("%s is left out: %s", h->is.name, why);
+	h->is_out = true;
+}
+
+static void on_end(void *arg, uint32_t events)
+{
+	struct slot *s = arg;
+	struct crew *c = s->crew;
+	int status;
+
+	(void)events;
+	loop_unwatch(&c->loop, &s->end);
+	status = gate_again_wait(&s->runs);
+	s->is_busy = false;
+	c->n_busy--;
+	c->has_failed |= status == 2;
+	if (status == 0 || status == 2)
+		return;
+	put_back(c, s->shard);
+	/* 75, or a signal: it is the shard that was cut */
+	if (status != 75 && status <= 128)
+		leave_out(s->host,
+			  arena_printf(&c->arena, "status %d of shard %llu",
+				       status, (unsigned long long)s->shard));
+	else if (status == 255)
+		leave_out(s->host, "ssh failed");
+}
+
+static void begin_slot(struct crew *c, struct slot *s, uint64_t shard)
+{
+	struct err err = ERR_INIT;
+
+	s->shard = shard;
+	s->runs = (struct gate_again){0, -1};
+	if (start(c, s, &err) < 0 ||
+	    loop_watch(&c->loop, &s->end, s->runs.pidfd, EPOLLIN, on_end, s,
+		       &err) < 0) {
+		gate_again_signal(&s->runs, SIGTERM);
+		(void)gate_again_wait(&s->runs);
+		leave_out(s->host, err.msg);
+		put_back(c, shard);
+		return;
+	}
+	s->is_busy = true;
+	c->n_busy++;
+}
+
+static void on_signal(void *arg, int signal)
+{
+	struct crew *c = arg;
+
+	(void)signal;
+	c->is_stopped = true;
+	for (size_t i = 0; i < c->n_slots; i++)
+		if (c->slot[i].is_busy)
+			gate_again_signal(&c->slot[i].runs, SIGTERM);
+}
+
+static int run_crew(struct crew *c, struct err *err)
+{
+	do {
+		uint64_t shard;
+
+		for (size_t i = 0; i < c->n_slots && !c->is_stopped; i++) {
+			struct slot *s = &c->slot[i];
+
+			if (s->is_busy || s->host->is_out ||
+			    (c->o->max && c->n_busy >= c->o->max) ||
+			    !next_shard(c, &shard))
+				continue;
+			begin_slot(c, s, shard);
+		}
+		if (c->n_busy && loop_turn(&c->loop, err) < 0)
+			return -1;
+	} while (c->n_busy);
+	return 0;
+}
+
+static int read_hosts(struct crew *c, struct fan_host **ret, size_t *ret_n,
+		      struct err *err)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_CONFIG_BYTES);
+
+	if (fd_read_file(c->o->hosts, &text, err) < 0)
+		return -1;
+	if (hosts_read(buf_str(&text), &c->arena, ret, ret_n, err) < 0)
+		return err_wrap(err, "%s", c->o->hosts);
+	return 0;
+}
+
+static int find_hosts(struct crew *c, struct err *err)
+{
+	struct fan_host *host = ARENA_NEW(&c->arena, struct fan_host);
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t n_hosts = 1;
+
+	host->name = "this machine";
+	host->slots = c->o->max ? c->o->max : n > 0 ? (unsigned)n : 1;
+	if (c->o->engine == ENGINE_SSH &&
+	    read_hosts(c, &host, &n_hosts, err) < 0)
+		return -1;
+	c->n_hosts = n_hosts;
+	c->host = ARENA_ARRAY(&c->arena, struct host, n_hosts);
+	for (size_t i = 0; i < n_hosts; i++) {
+		c->host[i].is = host[i];
+		c->n_slots += host[i].slots;
+	}
+	c->slot = ARENA_ARRAY(&c->arena, struct slot, c->n_slots);
+	n = 0;
+	/* by turns: few shards are spread over all hosts */
+	for (unsigned turn = 0; (size_t)n < c->n_slots; turn++)
+		for (size_t i = 0; i < c->n_hosts; i++)
+			if (turn < c->host[i].is.slots)
+				c->slot[n++] = (struct slot){
+					.crew = c,
+					.host = &c->host[i],
+					.end = {.fd = -1},
+				};
+	return 0;
+}
+
+static int submit_crew(const struct fan_submit *o, int *ret_status,
+		       struct err *err)
+{
+	const struct strlist none = {NULL, 0};
+	struct crew *c = mem_zalloc(sizeof(*c));
+	uint64_t shard;
+	int r = loop_init(&c->loop, clock_system(), err);
+
+	c->o = o;
+	if (r == 0) {
+		r = loop_take_signals(&c->loop, err);
+		c->loop.on_signal = on_signal;
+		c->loop.on_signal_arg = c;
+		if (r == 0)
+			r = find_hosts(c, err);
+		if (r == 0)
+			r = keep_line(o, &none, err);
+		if (r == 0)
+			r = run_crew(c, err);
+		loop_release(&c->loop);
+	}
+	*ret_status = c->is_stopped || c->has_left || next_shard(c, &shard) ? 75
+		      : c->has_failed					    ? 2
+									    : 0;
+	arena_release(&c->arena);
+	free(c);
+	loop_give_signals_back();
+	return r;
+}
+
+/* ---- both ---- */
+
+static int print_script(void *arg, struct str script, struct err *err)
+{
+	(void)err;
+	buf_add_str(arg, script);
+	return 0;
+}
+
+int fan_submit_print(const struct fan_submit *o, struct buf *out,
+		     struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const struct submit_words w = words_of(o, own_path(&arena));
+
+	if (o->engine == ENGINE_SLURM)
+		return each_array(o, &arena, print_script, out, err);
+	for (size_t i = 0; i < o->shards.n; i++)
+		for (uint64_t k = o->shards.range[i].from;
+		     k <= o->shards.range[i].to; k++) {
+			shard_command(&w,
+				      arena_printf(&arena, "%llu",
+						   (unsigned long long)k),
+				      out);
+			buf_addc(out, '\n');
+		}
+	return 0;
+}
+
+int fan_submit(const struct fan_submit *o, int *ret_status, struct err *err)
+{
+	*ret_status = 0;
+	return o->engine == ENGINE_SLURM ? submit_slurm(o, err)
+					 : submit_crew(o, ret_status, err);
+}
+
+/* ---- once more ---- */
+
+struct retrying {
+	struct results *r;
+	const struct fan_retry *which;
+	struct buf text;
+	struct arena arena; /* of one result */
+};
+
+/* 1: the input is to be run; 0: not; -1 */
+static int judge_input(struct retrying *y, const char *key, struct err *err)
+{
+	struct fan_result result;
+	bool is_claimed;
+	int r;
+
+	if (results_look(y->r, key, &y->text, &y->arena, &result, err) < 0)
+		return -1;
+	if (result.state == FAN_OK)
+		return 0;
+	if (result.state != FAN_FAILED)
+		return y->which->missing;
+	is_claimed = str_is(result.reason, "claimed");
+	if (!(is_claimed ? y->which->claims : y->which->failed))
+		return 0;
+	/* the result first: a claim without one is never run again by itself */
+	r = results_take_away(y->r, key, FAN_FAILED, err);
+	return r < 0 || results_release(y->r, key, err) < 0 ? -1 : 1;
+}
+
+int fan_retry(struct results *r, const struct fan_retry *which,
+	      struct arena *arena, struct shard_set *ret, uint64_t *ret_n,
+	      struct err *err)
+{
+	struct retrying y = {.r = r,
+			     .which = which,
+			     .text = BUF_INIT(LIMIT_MESSAGE_BYTES_MAX)};
+	const struct manifest *m = results_manifest(r);
+	int fd = results_file(r, "inputs.jsonl"), due = 0;
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	char key[SHA256_HEX_BYTES], *line = NULL;
+	size_t cap = 0;
+	ssize_t n;
+
+	*ret_n = 0;
+	if (!f)
+		return err_sys(err, errno, "%s/inputs.jsonl", results_dir(r));
+	for (uint64_t i = 0; due >= 0 && (n = getline(&line, &cap, f)) > 0;
+	     i++) {
+		n -= line[n - 1] == '\n';
+		fan_key(m, (struct str){line, (size_t)n}, key);
+		due = judge_input(&y, key, err);
+		arena_release(&y.arena);
+		if (due > 0) {
+			shards_add(ret, i / m->per_shard, arena);
+			++*ret_n;
+		}
+	}
+	free(line);
+	buf_release(&y.text);
+	fclose(f);
+	return due < 0 ? -1 : 0;
+}
