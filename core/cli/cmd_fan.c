@@ -2,9 +2,11 @@
  * `matins fan`: one routine for thousands of inputs, on many machines.
  */
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "core/base/log.h"
+#include "core/base/mem.h"
 #include "core/base/state_dir.h"
 #include "core/cli/command.h"
 #include "core/cli/open.h"
@@ -12,6 +14,7 @@
 #include "core/fan/collect.h"
 #include "core/fan/shard.h"
 #include "core/fan/planner.h"
+#include "core/fan/submit.h"
 
 #define PER_SHARD_MAX 1000000
 #define JOBS_MAX 1024
@@ -23,9 +26,19 @@ const struct option options_fan[] = {
 	 "plan: the folder; collect: the report .json, .jsonl, .md or .html"},
 	{"shard", 0, "N",
 	 "exec: which one, from 0; default: as the scheduler says"},
-	{"jobs", 'j', "N", "exec: run N inputs side by side (1)"},
+	{"jobs", 'j', "N",
+	 "exec, submit: N inputs of a shard side by side (1)"},
 	{"yes", 'y', NULL,
 	 "exec: agree to tools that `confirm` of a server names"},
+	{"engine", 0, "local|ssh|slurm", "submit: who runs the shards"},
+	{"max", 0, "N", "submit, retry: shards at once, at most"},
+	{"time", 0, "TIME", "submit, retry: Slurm's limit for one shard"},
+	{"hosts", 0, "FILE", "submit, retry: lines HOST [SLOTS] [PATH]"},
+	{"ssh-config", 0, "FILE", "submit, retry: options of ssh"},
+	{"print", 0, NULL, "submit: print the scripts, and submit nothing"},
+	{"failed", 0, NULL, "retry: only inputs that failed"},
+	{"missing", 0, NULL, "retry: only inputs without a result"},
+	{"claims", 0, NULL, "retry: also inputs that failed as claimed"},
 	{"deep", 0, NULL, "status: open each result, however many there are"},
 	{"watch", 0, NULL, "status: until all inputs have a result"},
 	{"golden", 0, NULL, "collect: leave out the values that vary"},
@@ -281,6 +294,98 @@ static int do_collect(struct fan_work *w, struct err *err)
 	return c.exit_status;
 }
 
+/* ---- submit, retry ---- */
+
+static int read_submit(struct fan_work *w, struct fan_submit *o,
+		       struct err *err)
+{
+	const struct args *args = w->args;
+
+	*o = (struct fan_submit){
+		.results = w->results,
+		.time = args_get(args, "time"),
+		.hosts = args_get(args, "hosts"),
+		.ssh_config = args_get(args, "ssh-config"),
+	};
+	if (o->time &&
+	    (!*o->time || strspn(o->time, "0123456789:-") != strlen(o->time)))
+		return args_bad("time", o->time,
+				"a time of Slurm; use for example 30 (minutes) "
+				"or 1:00:00",
+				err);
+	if (args_count(args, "jobs", JOBS_MAX, &o->jobs, err) < 0 ||
+	    args_count(args, "max", JOBS_MAX * JOBS_MAX, &o->max, err) < 0)
+		return -1;
+	return 0;
+}
+
+/* A path that another submit reads from another folder. */
+static const char *whole_path(const char *path, struct arena *arena)
+{
+	AUTO(mem_freep) char *real = path ? realpath(path, NULL) : NULL;
+
+	return real ? arena_strdup(arena, real) : path;
+}
+
+static int submit(struct fan_work *w, struct fan_submit *o, struct err *err)
+{
+	int status;
+
+	o->jobs += !o->jobs;
+	o->hosts = whole_path(o->hosts, w->arena);
+	o->ssh_config = whole_path(o->ssh_config, w->arena);
+	if (o->engine == ENGINE_SSH && !o->hosts)
+		return err_set(err, ERR_USAGE,
+			       "--engine ssh: name a list of --hosts");
+	return fan_submit(o, &status, err) < 0 ? -1 : status;
+}
+
+static int do_submit(struct fan_work *w, struct err *err)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	const char *name = args_get(w->args, "engine");
+	struct fan_submit o;
+	unsigned engine;
+
+	if (read_submit(w, &o, err) < 0)
+		return -1;
+	if (!name || !str_choose(name, FAN_ENGINES, N_ENGINES, &engine))
+		return err_set(err, ERR_USAGE,
+			       "fan submit DIR --engine local, ssh or slurm");
+	o.engine = engine;
+	shards_add_range(&o.shards,
+			 (struct shard_range){
+				 0, results_manifest(w->results)->n_shards - 1},
+			 w->arena);
+	if (!args_has(w->args, "print"))
+		return submit(w, &o, err);
+	o.jobs += !o.jobs;
+	if (fan_submit_print(&o, &out, err) < 0)
+		return -1;
+	return put(buf_str(&out), PUT_TEXT, err);
+}
+
+static int do_retry(struct fan_work *w, struct err *err)
+{
+	struct fan_retry which = {
+		.failed = args_has(w->args, "failed"),
+		.missing = args_has(w->args, "missing"),
+		.claims = args_has(w->args, "claims"),
+	};
+	struct fan_submit o;
+	uint64_t n;
+
+	if (!which.failed && !which.missing && !which.claims)
+		which.failed = which.missing = true;
+	if (read_submit(w, &o, err) < 0 ||
+	    fan_submit_last(w->results, w->arena, &o, err) < 0 ||
+	    fan_retry(w->results, &which, w->arena, &o.shards, &n, err) < 0)
+		return -1;
+	log_note("%llu inputs in %llu shards", (unsigned long long)n,
+		 (unsigned long long)o.shards.n_shards);
+	return n ? submit(w, &o, err) : 0;
+}
+
 /* ---- the command ---- */
 
 static const struct {
@@ -291,7 +396,11 @@ static const struct {
 } actions[] = {
 	{"plan", true, do_plan, "inputs per-shard output"},
 	{"exec", false, do_exec, "shard jobs yes"},
+	{"submit", false, do_submit,
+	 "engine jobs max time hosts ssh-config print"},
 	{"status", false, do_status, "deep watch"},
+	{"retry", false, do_retry,
+	 "failed missing claims jobs max time hosts ssh-config"},
 	{"collect", false, do_collect, "output golden"},
 };
 
@@ -325,7 +434,8 @@ int cmd_fan(const struct args *args, struct err *err)
 	if (i == ARRAY_LEN(actions))
 		return err_set(
 			err, ERR_USAGE,
-			"fan: name an action: plan, exec, status or collect%s",
+			"fan: name an action: plan, exec, submit, status, "
+			"retry or collect%s",
 			args_meant(str_of(given), words, ARRAY_LEN(words))
 				.text);
 	if (check_options(args, i, err) < 0)

@@ -1,0 +1,178 @@
+#!/usr/bin/env bash
+# fan submit and retry: processes here, hosts over ssh.
+if [[ ! ${FAN_NS:-} && $(id -u) -eq 0 ]] && unshare --mount true 2>/dev/null; then
+	FAN_NS=1 exec unshare --mount bash "$0"
+fi
+. "${BASH_SOURCE%/*}/lib.sh"
+
+cat >matins.toml <<'END'
+[routines.hello]
+params = { n = { type = "integer" } }
+[[routines.hello.steps]]
+name = "say"
+type = "script"
+command = "/bin/sh"
+args = ["-c", "echo number $1; test $1 != 7 || test -e fixed", "sh", "$input.n"]
+cwd = "."
+sandbox = { read = ["."] }
+
+[routines.once]
+params = { n = { type = "integer" } }
+[[routines.once.steps]]
+name = "send"
+type = "script"
+command = "/bin/sh"
+args = ["-c", "echo $1 >>sent; test ! -e slow || sleep 20", "sh", "$input.n"]
+cwd = "."
+idempotent = false
+sandbox = { write = ["."] }
+END
+for ((i = 0; i < 60; i++)); do echo "{\"n\":$i}"; done >in.jsonl
+
+# ---- processes here ----
+
+run_matins fan plan hello --inputs in.jsonl --per-shard 10 -o d
+run_matins fan retry d
+exit_is "retry: without a submit: status 1" 1
+run_matins fan submit d
+exit_is "submit: without an engine: status 64" 64
+run_matins fan submit d --engine local --print
+is "local --print: a line for each shard" "$(wc -l <"$out") $(grep -c "fan exec $T/d --shard [0-5] -j 1" "$out")" "6 6"
+run_matins fan submit d --engine local --max 3 -j 2
+exit_is "local: an input fails: status 2" 2
+run_matins fan status d --json
+json_is "local: all shards have run" ok 59 failed 1 missing 0
+: >fixed
+run_matins fan retry d --missing
+exit_is "retry --missing: there is none: status 0" 0
+err_like "retry: and that is said" '0 inputs in 0 shards'
+run_matins fan retry d --failed
+exit_is "retry --failed: status 0, now that it works" 0
+err_like "retry: only the shard with the failure" '1 inputs in 1 shards'
+is "retry: by the engine of the last submit" \
+	"$(sed -n '2s/.*\("engine":"local"\).*\("shards":"0"\).*\("jobs":2,"max":3\).*/\1\2\3/p' d/jobs.jsonl)" \
+	'"engine":"local""shards":"0""jobs":2,"max":3'
+run_matins fan status d --json
+json_is "retry: nothing is a failure any more" ok 60 failed 0
+is "retry: the failure was put aside" "$(find d/retried -type f | wc -l)" 1
+
+# ---- what must not run twice ----
+
+echo '{"n":0}' >one.jsonl
+run_matins fan plan once --inputs one.jsonl -o once
+: >slow
+"$BIN" fan submit once --engine local >/dev/null 2>&1 &
+pid=$!
+wait_for 15 test -s sent
+kill -KILL $pid
+wait $pid 2>/dev/null
+ended() { [[ -z $(ls once/running) ]]; }
+wait_for 15 ended
+rm slow
+run_matins fan retry once
+exit_is "retry: the end of a step is not known: status 2" 2
+run_matins fan retry once --failed --missing
+err_like "retry: it is not begun again by itself" '0 inputs in 0 shards'
+is "it ran once" "$(cat sent)" 0
+run_matins fan retry once --claims
+exit_is "retry --claims: it runs again: status 0" 0
+is "now it ran twice" "$(tr '\n' ' ' <sent)" '0 0 '
+
+# ---- hosts ----
+
+run_matins fan submit d --engine ssh
+exit_is "ssh: without hosts: status 64" 64
+printf '%s\n' '# of the lab' 'n1 x' >hosts
+run_matins fan submit d --engine ssh --hosts hosts
+err_like "ssh: a list that is wrong, with its line" 'hosts: line 2: "x" is no number of slots'
+printf '%s\n' '-oProxyCommand=true' >hosts
+run_matins fan submit d --engine ssh --hosts hosts
+err_like "ssh: an option is no host" 'is no host'
+
+_copy_programs
+as=() me=$(id -un) can_ssh=1
+type -P sshd >/dev/null && type -P ssh >/dev/null || can_ssh=
+if [[ $(id -u) -eq 0 ]]; then
+	# the user needs a shell and a home, which only this test sees
+	me=daemon as=("${_setpriv[@]}")
+	sed "s|^daemon:.*|daemon:x:$(id -u daemon):$(id -g daemon):d:$T/home:/bin/sh|" \
+		/etc/passwd >passwd
+	[[ ${FAN_NS:-} ]] && mount --bind passwd /etc/passwd 2>/dev/null || can_ssh=
+fi
+mkdir -m 700 ssh
+port=$("$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+if [[ $can_ssh ]]; then
+	ssh-keygen -q -t ed25519 -N '' -f ssh/host
+	ssh-keygen -q -t ed25519 -N '' -f ssh/key
+	cp ssh/key.pub ssh/authorized
+	echo "[127.0.0.1]:$port $(cut -d' ' -f1,2 ssh/host.pub)" >ssh/known
+	cat >ssh/sshd_config <<-END
+		ListenAddress 127.0.0.1
+		Port $port
+		HostKey $T/ssh/host
+		AuthorizedKeysFile $T/ssh/authorized
+		PidFile none
+		StrictModes no
+		UsePAM no
+		PasswordAuthentication no
+		MaxStartups 50
+	END
+	cat >ssh/config <<-END
+		Host n1 n2 n3
+			HostName 127.0.0.1
+			Port $port
+		Host gone
+			HostName 127.0.0.1
+			Port 1
+		Host *
+			User $me
+			IdentityFile $T/ssh/key
+			IdentitiesOnly yes
+			UserKnownHostsFile $T/ssh/known
+			ConnectTimeout 10
+	END
+	rm -rf d
+	if ((${#as[@]})); then
+		chown -R "$me": "$T"
+		chown -R root: "$T/.bin"
+	fi
+	"${as[@]}" /usr/sbin/sshd -D -e -f "$T/ssh/sshd_config" 2>ssh/log &
+	sshd_pid=$!
+	if ! wait_for 10 "${as[@]}" ssh -F "$T/ssh/config" -oBatchMode=yes n1 true; then
+		diag "$(tail -n 3 ssh/log)"
+		can_ssh=
+	fi
+fi
+
+matins() {
+	run_program /dev/null "${as[@]}" "$T/.bin/matins" "$@"
+}
+if [[ $can_ssh ]]; then
+	printf '%s\n' "n1 2 $T/.bin/matins" 'gone 2' 'n3 # no matins there' \
+		"n2 1 $T/.bin/matins" >hosts
+	rm -f fixed
+	matins fan plan hello --inputs in.jsonl --per-shard 5 -o d
+	matins fan submit d --engine ssh --hosts hosts --ssh-config ssh/config -j 2
+	exit_is "ssh: an input fails: status 2" 2
+	err_like "ssh: a host that cannot be reached is left out, and said" \
+		'^matins: .*gone is left out: ssh failed|gone is left out: ssh failed'
+	err_like "ssh: a host without matins, too" 'n3 is left out: status 127'
+	matins fan status d --json
+	json_is "ssh: others have run the shards" ok 59 failed 1 missing 0
+	"${as[@]}" touch fixed
+	matins fan retry d
+	exit_is "retry: over ssh, to the same hosts: status 0" 0
+	matins fan status d --json
+	json_is "retry: all is well" ok 60
+	echo gone >hosts
+	rm -rf d
+	matins fan plan hello --inputs in.jsonl -o d
+	matins fan submit d --engine ssh --hosts hosts --ssh-config ssh/config
+	exit_is "ssh: no host is left: status 75" 75
+	kill "$sshd_pid"
+	wait "$sshd_pid" 2>/dev/null
+else
+	skip "hosts over ssh" "no sshd of our own can be had here"
+fi
+
+done_testing
