@@ -6,7 +6,6 @@
 #include "core/base/digest.h"
 #include "core/base/jw.h"
 #include "core/base/scan.h"
-#include "core/base/text.h"
 #include "core/report/render.h"
 
 const char *const FAN_STATES[N_FAN_STATES] = {
@@ -157,14 +156,8 @@ struct fan_name fan_claim_name(const char *key)
 
 bool fan_is_result(const char *name)
 {
-	struct str s = str_of(name);
-
-	if (s.n != SHA256_HEX_BYTES - 1 + 5 || !str_ends(s, ".json"))
-		return false;
-	for (size_t i = 0; i < SHA256_HEX_BYTES - 1; i++)
-		if (text_hex_digit(s.p[i]) < 0)
-			return false;
-	return true;
+	return strspn(name, "0123456789abcdef") == SHA256_HEX_BYTES - 1 &&
+	       strcmp(name + SHA256_HEX_BYTES - 1, ".json") == 0;
 }
 
 /* ---- results ---- */

@@ -27,6 +27,9 @@ struct many {
 	const struct run_many *m;
 	struct jobs_giver giver;
 	struct one *first; /* those that run; owned */
+	/* Begins nothing, and expects all servers, so that they stay between
+	   two inputs; owned, NULL before the first. */
+	struct one *holder;
 	size_t n_running, n_ok, n_failed;
 	bool has_all; /* no input is left */
 	const char *cancelled;
@@ -99,35 +102,81 @@ static void refuse(struct one *o, const struct err *err)
 	finish(o, &report);
 }
 
-static void begin_one(struct many *all, const struct many_input *input)
+static int plan_one(struct one *o, struct err *err)
 {
+	struct many *all = o->all;
 	struct step_context *ctx = all->whole->ctx;
 	const struct plan_options options = {
 		.config = ctx->config,
 		.routine = all->m->routine,
-		.given = {.object = input->object},
+		.given = {.object = o->input.object},
 		.confirmed = ctx->approvals->tools,
 	};
-	struct one *o = mem_zalloc(sizeof(*o));
-	struct err err = ERR_INIT;
 
-	o->all = all;
-	o->input = *input;
-	o->next = all->first;
-	o->giver = (struct jobs_giver){go_on_one, o};
-	o->begin_ns = loop_now(ctx->loop);
-	all->first = o;
-	all->n_running++;
-	if (plan_make(&options, &o->arena, &o->walk.plan, &err) < 0) {
-		refuse(o, &err);
-		return;
-	}
+	if (plan_make(&options, &o->arena, &o->walk.plan, err) < 0)
+		return -1;
 	o->walk.input = o->input.id;
 	walk_init(&o->walk, ctx->world, &o->arena);
 	o->walk.ctx.shows_advice = true;
 	o->walk.ctx.path =
 		arena_printf(&o->arena, "%s/", all->whole->plan->step->name);
-	jobs_join(ctx->jobs, &o->giver);
+	return 0;
+}
+
+static struct one *new_one(struct many *all, const struct many_input *input)
+{
+	struct one *o = mem_zalloc(sizeof(*o));
+
+	*o = (struct one){
+		.all = all,
+		.input = *input,
+		.giver = {go_on_one, o},
+		.begin_ns = loop_now(all->whole->ctx->loop),
+	};
+	return o;
+}
+
+static void begin_holder(struct many *all, const struct many_input *input)
+{
+	/* its text lives as long */
+	struct one *o = new_one(all, input);
+
+	o->input.object = arena_str(&o->arena, input->object);
+	all->holder = o;
+	if (plan_one(o, ERR_IGNORED) == 0)
+		return;
+	all->holder = NULL;
+	free_one(o);
+}
+
+/* The servers end: nothing of the routine comes any more. */
+static void end_holder(struct many *all)
+{
+	struct one *o = all->holder;
+
+	if (!o)
+		return;
+	walk_cancel(&o->walk, "all inputs have run");
+	while (!walk_is_over(&o->walk))
+		(void)!walk_go(&o->walk);
+	all->holder = NULL;
+	free_one(o);
+}
+
+static void begin_one(struct many *all, const struct many_input *input)
+{
+	struct one *o = new_one(all, input);
+	struct err err = ERR_INIT;
+
+	if (!all->holder)
+		begin_holder(all, input);
+	o->next = all->first;
+	all->first = o;
+	all->n_running++;
+	if (plan_one(o, &err) < 0)
+		refuse(o, &err);
+	else
+		jobs_join(all->whole->ctx->jobs, &o->giver);
 }
 
 /* ---- all of them ---- */
@@ -172,6 +221,7 @@ static bool go_on(void *arg)
 		return !all->has_all && !all->cancelled &&
 		       all->n_running < all->m->max && jobs_have_room(jobs);
 	jobs_leave(all->whole->ctx->jobs, &all->giver);
+	end_holder(all);
 	close_all(all);
 	return false;
 }
@@ -201,6 +251,10 @@ static void release(struct step_run *s)
 {
 	struct many *all = s->work;
 
+	if (all && all->holder) {
+		all->holder->next = all->first;
+		all->first = all->holder;
+	}
 	while (all && all->first) {
 		struct one *o = all->first;
 

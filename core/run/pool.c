@@ -33,6 +33,7 @@ struct pool_server {
 	struct pool_user *last;	   /* left, and waits for the end */
 	struct client *client;	   /* owned; NULL: none runs */
 	struct gate_request request;
+	struct gate_policy policy; /* of the request */
 	struct env env;
 	struct arena arena;
 	struct asks asks;	 /* answers to its requests; in the arena */
@@ -264,6 +265,12 @@ static struct pool_server *server_for(struct pool *p, const struct pool_user *u)
 	s->doubt.late = (struct loop_timer){.fire = on_late, .arg = s};
 	s->request = u->plan->request;
 	own_arguments(&s->request, &s->arena);
+	if (s->request.policy) {
+		s->policy = gate_policy_copy(s->request.policy, &s->arena);
+		s->request.policy = &s->policy;
+	}
+	s->request.program = arena_strdup(&s->arena, s->request.program);
+	s->request.cwd = arena_strdup(&s->arena, s->request.cwd);
 	/* other servers are prepared meanwhile */
 	s->request.may_follow = true;
 	env_add_lines(&s->env, u->env);

@@ -150,6 +150,47 @@ exit_is "an option of another action: status 64" 64
 run_matins fan colect d
 err_like "an action that there is not" 'did you mean collect'
 
+# ---- a server: one process for a shard, after the first input has gone ----
+
+tool_server server.py <<'END'
+import os
+text = f"{a['n']} {os.getpid()}"
+END
+cat >served.toml <<END
+[servers.s]
+command = "$PYTHON"
+args = ["$T/server.py"]
+sandbox = { read = ["$T"] }
+[routines.ask]
+params = { n = { type = "integer" } }
+[[routines.ask.steps]]
+name = "first"
+type = "script"
+command = "/bin/true"
+[[routines.ask.steps]]
+name = "call"
+type = "mcp-client"
+server = "s"
+tool = "t"
+params = { n = "\$input.n" }
+[routines.all]
+[[routines.all.steps]]
+name = "each"
+type = "routine"
+routine = "ask"
+foreach = "\$input.items"
+params = { n = "\$item.n" }
+END
+for ((i = 0; i < 12; i++)); do echo "{\"n\":$i}"; done >asked.jsonl
+run_matins fan plan ask -c served.toml --inputs asked.jsonl -o served
+run_matins fan exec served --shard 0 -j 3
+exit_is "a server: status 0" 0
+run_matins fan collect served -o served.jsonl
+is "a server: one process has all calls" \
+	"$(grep -oE '"output":"[0-9]+ [0-9]+"' served.jsonl | sed 's/.* //' | sort | uniq -c | awk '{print $1}')" 12
+run_matins run -c served.toml all -p items:="[$(paste -sd, asked.jsonl)]" --json
+exit_is "a server of a routine in a foreach: status 0" 0
+
 # ---- results that are no results ----
 
 results=(d/results/*/*.json)
