@@ -2,7 +2,7 @@
 # What a step and a start cost, as ratios to what stands beside it: pairs of
 # runs in turn, on the same disk, with the same neighbours.
 #
-#   run.sh [one_step] [many_steps] [live_calls] [loops] [remote_calls]
+#   run.sh [one_step] [many_steps] [live_calls] [loops] [fans] [remote_calls]
 #          [long_results] [secrets] [servers] [all_starts] [peers]
 #                                                     all, or only these
 #
@@ -270,6 +270,45 @@ loops() {
 		:: "${run[@]}" made :: "${call[@]}" "$WORK/batch"
 }
 
+# A shard against the same routine in one foreach; results of an earlier pair are
+# moved aside.
+fans() {
+	local n=1000 plan=$WORK/plan
+
+	heading "a shard of $n inputs, against the same routine in one foreach"
+	cat >"$WORK/fan.toml" <<-END
+		[servers.stub]
+		command = "$tools/stub_server"
+		[routines.one.params]
+		id = { type = "integer" }
+		[[routines.one.steps]]
+		name = "say"
+		type = "script"
+		command = "true"
+		[[routines.one.steps]]
+		name = "call"
+		type = "mcp-client"
+		server = "stub"
+		tool = "echo"
+		params = { id = "\$input.id" }
+		[[routines.all.steps]]
+		name = "each"
+		type = "routine"
+		routine = "one"
+		foreach = "\$input.items"
+		params = { id = "\$item.id" }
+	END
+	seq 1 $n | sed 's/.*/{"id":&}/' >"$WORK/in.jsonl"
+	{ printf '{"items":[' && paste -sd, "$WORK/in.jsonl" && echo ']}'; } \
+		>"$WORK/fan.params"
+	"$BIN" fan plan one -q -c "$WORK/fan.toml" --inputs "$WORK/in.jsonl" \
+		--per-shard $n -o "$plan" >/dev/null
+	mkdir "$plan/results" "$WORK/aside"
+	"$tools/pairs" "$(at_least $((PAIRS / 15)))" "exec" 1.2 1.1 \
+		:: /bin/sh -c "mv $plan/results $WORK/aside/\$\$ && exec $BIN fan exec -q $plan --shard 0" \
+		:: "$BIN" run -q -c "$WORK/fan.toml" all --params "$WORK/fan.params"
+}
+
 # posts CALLS: for curl, what batch is for us; the same bytes but for the id
 posts() {
 	local i body
@@ -502,7 +541,7 @@ secrets() {
 if [[ -n ${BASE-} ]]; then
 	set -- revisions
 elif ((!$#)); then
-	set -- one_step many_steps live_calls loops remote_calls long_results \
+	set -- one_step many_steps live_calls loops fans remote_calls long_results \
 		secrets servers all_starts ${PEERS:+peers}
 fi
 for section in "$@"; do
