@@ -307,12 +307,6 @@ static int read_submit(struct fan_work *w, struct fan_submit *o,
 		.hosts = args_get(args, "hosts"),
 		.ssh_config = args_get(args, "ssh-config"),
 	};
-	if (o->time &&
-	    (!*o->time || strspn(o->time, "0123456789:-") != strlen(o->time)))
-		return args_bad("time", o->time,
-				"a time of Slurm; use for example 30 (minutes) "
-				"or 1:00:00",
-				err);
 	if (args_count(args, "jobs", JOBS_MAX, &o->jobs, err) < 0 ||
 	    args_count(args, "max", JOBS_MAX * JOBS_MAX, &o->max, err) < 0)
 		return -1;

@@ -15,6 +15,7 @@
 #include "core/base/scan.h"
 #include "core/base/state_dir.h"
 #include "core/base/text.h"
+#include "core/config/leash.h"
 #include "core/config/params.h"
 #include "core/config/references.h"
 #include "core/fan/csv.h"
@@ -270,7 +271,8 @@ static int take_columns(struct planner *p, const struct csv_record *r,
 		struct str name = str_trim(r->field[i].text);
 		const char *word = arena_strndup(&p->kept, name.p, name.n);
 
-		if (!name.n || strlen(word) != name.n || strchr(word, '=') ||
+		if (!name.n || strlen(word) != name.n || !str_is_utf8(name) ||
+		    str_ends(name, ":") || strchr(word, '=') ||
 		    list_has(&p->columns, word))
 			return err_set(err, ERR_USAGE,
 				       "%s: column %zu has no name of its own",
@@ -293,8 +295,10 @@ static int add_record(struct planner *p, const struct csv_record *r,
 	for (size_t i = 0; i < r->n; i++) {
 		const struct csv_field *f = &r->field[i];
 
-		if (memchr(f->text.p, '\0', f->text.n)) {
-			say_wrong(p, "%s: has a NUL byte", p->columns.item[i]);
+		if (!str_is_utf8(f->text) ||
+		    memchr(f->text.p, '\0', f->text.n)) {
+			say_wrong(p, "%s: is not UTF-8, or has a NUL byte",
+				  p->columns.item[i]);
 			return 0;
 		}
 		if (f->text.n || f->is_quoted)
@@ -595,6 +599,8 @@ int fan_plan(const struct fan_plan *o, struct manifest *ret, struct err *err)
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	AUTO(buf_release) struct buf params = BUF_INIT(BUF_UNBOUNDED);
 	struct planner *p = mem_zalloc(sizeof(*p));
+	const struct strlist none = {NULL, 0};
+	struct gate_leash leash;
 	int r;
 
 	p->o = o;
@@ -604,7 +610,10 @@ int fan_plan(const struct fan_plan *o, struct manifest *ret, struct err *err)
 		p->bucket[i] = (struct buf)BUF_INIT(BUF_UNBOUNDED);
 	sha256_init(&p->sum);
 	describe(p, &arena, &params);
-	r = params_read(o->routine, &arena, &p->params, err);
+	/* one that cannot be read is refused, as by a run */
+	r = leash_find(&o->file->config, &none, &arena, &leash, err);
+	if (r == 0)
+		r = params_read(o->routine, &arena, &p->params, err);
 	if (r == 0)
 		r = make_draft(p, &arena, err);
 	if (r == 0) {

@@ -15,7 +15,9 @@
 #include "core/config/paths.h"
 
 /* A mark of a process elsewhere that was not renewed for so long is old. */
-#define SILENT_S 60
+#define SILENT_S 600
+/* And its files are removed after. */
+#define GONE_S (24 * 3600)
 
 /* Bytes of the text of a mark; all have as many. */
 #define MARK_BYTES 96
@@ -169,9 +171,37 @@ const char *results_who(const struct results *s)
 	return s->who;
 }
 
+/* A link, a folder or a FIFO in the place of a file is none: ELOOP. */
+static int open_regular(int dir, const char *name)
+{
+	int fd = openat(dir, name,
+			O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct stat st;
+
+	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
+		close(fd);
+		fd = -1;
+		errno = ELOOP;
+	}
+	return fd;
+}
+
 int results_file(const struct results *s, const char *name)
 {
-	return openat(s->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	return open_regular(s->dir, name);
+}
+
+int results_own_file(const struct results *s, const char *name, int *ret,
+		     struct err *err)
+{
+	AUTO(fd_closep) int fd = results_file(s, name);
+
+	if (fd < 0)
+		return err_sys(err, errno, "%s/%s", s->path, name);
+	if (check_ours(name, fd, err) < 0)
+		return -1;
+	*ret = fd_steal(&fd);
+	return 0;
 }
 
 int results_shard(const struct results *s, uint64_t shard, uint64_t *ret,
@@ -247,21 +277,35 @@ static int touch(const struct results *s, const char *name)
 
 /* ---- results ---- */
 
-int results_look(const struct results *s, const char *key, struct buf *text,
-		 struct arena *arena, struct fan_result *ret, struct err *err)
+/* Read a result of any place; what is no file of some size is torn. */
+static int read_result(const struct results *s, const char *name,
+		       const char *key, struct buf *text, struct arena *arena,
+		       struct fan_result *ret, struct err *err)
 {
-	const struct fan_name name = fan_result_name(key);
-	AUTO(fd_closep) int fd = results_file(s, name.text);
+	AUTO(fd_closep) int fd = results_file(s, name);
 
 	*ret = (struct fan_result){.state = FAN_MISSING};
 	buf_clear(text);
 	if (fd < 0 && errno == ENOENT)
 		return 0;
-	if (fd < 0 || fd_read_all(fd, text, err) < 0)
-		return err_sys(err, fd < 0 ? errno : err->sys, "%s/%s", s->path,
-			       name.text);
+	ret->state = FAN_TORN;
+	if (fd < 0 && (errno == ELOOP || errno == EISDIR || errno == ENXIO))
+		return 0;
+	if (fd < 0)
+		return err_sys(err, errno, "%s/%s", s->path, name);
+	if (fd_read_all(fd, text, err) < 0)
+		return err->kind == ERR_LIMIT
+			       ? 0
+			       : err_wrap(err, "%s/%s", s->path, name);
 	fan_result_read(buf_str(text), key, arena, ret);
 	return 0;
+}
+
+int results_look(const struct results *s, const char *key, struct buf *text,
+		 struct arena *arena, struct fan_result *ret, struct err *err)
+{
+	return read_result(s, fan_result_name(key).text, key, text, arena, ret,
+			   err);
 }
 
 int results_put(struct results *s, const char *key, struct str text,
@@ -304,6 +348,23 @@ static int flush(struct results *s)
 	return r;
 }
 
+static int read_claim(const struct results *s, const char *key, struct buf *who,
+		      struct err *err);
+
+/* Did another process take us for gone? Then `claimed` stands in our place. */
+static bool is_only_claimed(struct results *s, const struct draft *d)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_MESSAGE_BYTES_MAX);
+	AUTO(buf_release) struct buf who = BUF_INIT(4096);
+	struct fan_result r;
+
+	return read_claim(s, d->key, &who, ERR_IGNORED) > 0 &&
+	       strcmp(buf_cstr(&who), s->who) == 0 &&
+	       results_look(s, d->key, &text, &arena, &r, ERR_IGNORED) == 0 &&
+	       r.state == FAN_FAILED && str_is(r.reason, "claimed");
+}
+
 static int place(struct results *s, struct draft *d, uint64_t *ret_dropped)
 {
 	const struct fan_name name = fan_result_name(d->key);
@@ -315,6 +376,12 @@ static int place(struct results *s, struct draft *d, uint64_t *ret_dropped)
 		return 0;
 	if (errno != EEXIST)
 		return -1;
+	if (is_only_claimed(s, d)) {
+		if (!d->is_failure)
+			(void)!unlinkat(s->dir, fan_failed_name(d->key).text,
+					0);
+		return renameat(s->dir, d->name, s->dir, name.text);
+	}
 	++*ret_dropped;
 	snprintf(dropped, sizeof(dropped), "dropped/%.16s.%s.%u", d->key,
 		 s->who, s->n_names++);
@@ -348,7 +415,7 @@ int results_take_away(struct results *s, const char *key, enum fan_state state,
 	const struct fan_name name = fan_result_name(key);
 	struct fan_result result = {.state = FAN_MISSING};
 	char aside[180];
-	int r, fd;
+	int r;
 
 	snprintf(aside, sizeof(aside), "retried/%s.%s.%u", key, s->who,
 		 s->n_names++);
@@ -359,14 +426,12 @@ int results_take_away(struct results *s, const char *key, enum fan_state state,
 		return errno == ENOENT ? 0
 				       : err_sys(err, errno, "%s/%s", s->path,
 						 name.text);
-	fd = results_file(s, aside);
-	r = fd < 0 ? -1 : fd_read_all(fd, &text, err);
-	fd_closep(&fd);
-	if (r == 0)
-		fan_result_read(buf_str(&text), key, &arena, &result);
+	r = read_result(s, aside, key, &text, &arena, &result, err);
 	/* another process had it taken away and run again meanwhile */
 	if (r < 0 || result.state != state) {
-		(void)!link_in(s, aside, name.text);
+		if (link_in(s, aside, name.text) < 0 && errno != EEXIST)
+			return err_sys(err, errno, "%s/%s stays there", s->path,
+				       aside);
 		(void)!unlinkat(s->dir, aside, 0);
 		return r;
 	}
@@ -411,8 +476,8 @@ static int64_t silence_of(const struct results *s, const struct stat *st)
 	       st->st_mtim.tv_sec;
 }
 
-/* Does a process live? who  its name */
-static bool is_alive(const struct results *s, const char *who)
+/* Does a process live? One elsewhere does so many seconds after its mark. */
+static bool was_alive(const struct results *s, const char *who, int64_t seconds)
 {
 	uint64_t process[2];
 	char name[180];
@@ -422,7 +487,12 @@ static bool is_alive(const struct results *s, const char *who)
 		return proc_start_time((pid_t)process[0]) == process[1];
 	snprintf(name, sizeof(name), "running/%s", who);
 	return fstatat(s->dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       silence_of(s, &st) < SILENT_S;
+	       silence_of(s, &st) < seconds;
+}
+
+static bool is_alive(const struct results *s, const char *who)
+{
+	return was_alive(s, who, SILENT_S);
 }
 
 int results_begin_work(struct results *s, struct err *err)
@@ -447,8 +517,9 @@ void results_beat(struct results *s, size_t n_running, uint64_t n_done)
 	snprintf(text, sizeof(text), "%20zu %20llu %20lld%*s\n", n_running,
 		 (unsigned long long)n_done, (long long)s->began_s,
 		 MARK_BYTES - 63, "");
-	if (s->mark >= 0)
-		(void)!pwrite(s->mark, text, MARK_BYTES, 0);
+	/* others see it, and its time, once the file system has it */
+	if (s->mark >= 0 && pwrite(s->mark, text, MARK_BYTES, 0) > 0)
+		(void)!fdatasync(s->mark);
 }
 
 void results_end_work(struct results *s)
@@ -487,14 +558,14 @@ static void sweep_draft(struct results *s, int dir, const char *name, void *arg)
 
 	(void)arg;
 	snprintf(who, sizeof(who), "%.*s", dot ? (int)(dot - name) : 0, name);
-	if (!is_alive(s, who))
+	if (!was_alive(s, who, GONE_S))
 		(void)!unlinkat(dir, name, 0);
 }
 
 static void sweep_mark(struct results *s, int dir, const char *name, void *arg)
 {
 	(void)arg;
-	if (!is_alive(s, name))
+	if (!was_alive(s, name, GONE_S))
 		(void)!unlinkat(dir, name, 0);
 }
 
@@ -507,10 +578,36 @@ void results_sweep(struct results *s)
 
 /* ---- claims ---- */
 
+static int read_claim(const struct results *s, const char *key, struct buf *who,
+		      struct err *err)
+{
+	const struct fan_name name = fan_claim_name(key);
+	AUTO(fd_closep) int fd = results_file(s, name.text);
+
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0 || fd_read_all(fd, who, err) < 0)
+		return err_sys(err, fd < 0 ? errno : err->sys, "%s/%s", s->path,
+			       name.text);
+	return 1;
+}
+
+int results_holder(struct results *s, const char *key, struct err *err)
+{
+	AUTO(buf_release) struct buf who = BUF_INIT(4096);
+	int r = read_claim(s, key, &who, err);
+
+	if (r <= 0)
+		return r;
+	return who.n && strcmp(buf_cstr(&who), s->who) != 0 &&
+			       is_alive(s, buf_cstr(&who))
+		       ? 1
+		       : 2;
+}
+
 int results_claim(struct results *s, const char *key, struct err *err)
 {
 	const struct fan_name name = fan_claim_name(key);
-	AUTO(buf_release) struct buf who = BUF_INIT(4096);
 	AUTO(fd_closep) int fd = -1;
 	char draft[160];
 	int r, sys;
@@ -531,15 +628,8 @@ int results_claim(struct results *s, const char *key, struct err *err)
 		return 0;
 	if (sys != EEXIST)
 		return err_sys(err, sys, "%s/%s", s->path, name.text);
-	fd_closep(&fd);
-	fd = results_file(s, name.text);
-	if (fd < 0 || fd_read_all(fd, &who, err) < 0)
-		return err_sys(err, fd < 0 ? errno : err->sys, "%s/%s", s->path,
-			       name.text);
-	return who.n && strcmp(buf_cstr(&who), s->who) != 0 &&
-			       is_alive(s, buf_cstr(&who))
-		       ? 1
-		       : 2;
+	r = results_holder(s, key, err);
+	return r ? r : 2;
 }
 
 int results_release(struct results *s, const char *key, struct err *err)
@@ -646,7 +736,7 @@ static void count_work(struct results *s, int dir, const char *name, void *arg)
 	uint64_t work[3]; /* running, done, begin */
 	char text[MARK_BYTES];
 	AUTO(fd_closep)
-	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int fd = open_regular(dir, name);
 	const uint64_t now =
 		(uint64_t)clock_system()->wall_ns(clock_system()) / NS_PER_S;
 

@@ -26,8 +26,12 @@ int results_open(const char *dir, struct results **ret, struct err *err)
 void results_close(struct results *s);
 const struct manifest *results_manifest(const struct results *s) MUST_USE;
 const char *results_dir(const struct results *s) MUST_USE; /* absolute */
-/* Open a file of the plan for reading; -1 and errno. */
+/* Open a regular file of the plan for reading; -1 and errno, ELOOP where it is
+   none. */
 int results_file(const struct results *s, const char *name) MUST_USE;
+/* And refuse one that another user can write. errors  ERR_SYS, ERR_CONFIG */
+int results_own_file(const struct results *s, const char *name, int *ret,
+		     struct err *err) MUST_USE;
 /* Where a shard begins in inputs.jsonl. errors  ERR_SYS, ERR_SYNTAX */
 int results_shard(const struct results *s, uint64_t shard, uint64_t *ret,
 		  struct err *err) MUST_USE;
@@ -94,6 +98,10 @@ void results_sweep(struct results *s);
  *ended is not known; -1
  */
 int results_claim(struct results *s, const char *key, struct err *err) MUST_USE;
+
+/* Look for the claim of an input: 0: there is none; else as above. */
+int results_holder(struct results *s, const char *key, struct err *err)
+	MUST_USE;
 
 /* ---- numbers ---- */
 

@@ -63,11 +63,15 @@ void shard_command(const struct submit_words *w, const char *shard,
 
 static void add_head(const struct submit_words *w, struct buf *out)
 {
+	AUTO(buf_release) struct buf path = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf log = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf name = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 
-	text_add_word(&log, arena_printf(&arena, "%s/log/%%A.out", w->dir));
+	for (const char *p = w->dir; *p; p++)
+		buf_adds(&path, *p == '%' ? "%%" : (char[2]){*p, 0});
+	buf_adds(&path, "/log/%A.out");
+	text_add_word(&log, buf_cstr(&path));
 	text_add_word(&name, arena_printf(&arena, "matins-%s", w->routine));
 	buf_addf(out,
 		 "#!/bin/sh\n"

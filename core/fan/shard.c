@@ -18,13 +18,15 @@
 #define COMMIT_NS NS_PER_S
 #define COMMIT_WAITING RESULTS_WAITING
 #define BEAT_NS (5 * NS_PER_S)
+/* Looks at a result that others take away. */
+#define TRIES 3
 
 /* An input that runs, or whose result waits. */
 struct item {
 	struct item *next;
 	char key[SHA256_HEX_BYTES];
 	char *line; /* owned */
-	bool is_held, is_waiting, has_claim;
+	bool is_waiting;
 };
 
 struct shard {
@@ -62,60 +64,6 @@ static bool is_here(const struct shard *s, const char *key)
 	return false;
 }
 
-/* Has it no valid result? One that is torn is taken away. */
-static bool is_due(struct shard *s, const char *key, struct buf *text)
-{
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	struct fan_result r;
-
-	if (is_here(s, key) ||
-	    results_look(s->o->results, key, text, &arena, &r, &s->err) < 0)
-		return false;
-	if (r.state == FAN_TORN) {
-		log_warning("%s: the result is torn: it runs again", key);
-		return results_take_away(s->o->results, key, FAN_TORN,
-					 &s->err) > 0;
-	}
-	s->done->had_failed += r.state == FAN_FAILED;
-	return r.state == FAN_MISSING;
-}
-
-static bool next(void *arg, struct many_input *ret)
-{
-	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_MESSAGE_BYTES_MAX);
-	struct shard *s = arg;
-	char key[SHA256_HEX_BYTES];
-	struct item *item;
-	char *line = NULL;
-	size_t cap = 0;
-	ssize_t n;
-
-	while (s->left && !s->has_failed &&
-	       (n = getline(&line, &cap, s->inputs)) > 0) {
-		s->left--;
-		n -= line[n - 1] == '\n';
-		line[n] = '\0';
-		fan_key(results_manifest(s->o->results),
-			(struct str){line, (size_t)n}, key);
-		if (!is_due(s, key, &text)) {
-			s->done->had++;
-			continue;
-		}
-		item = mem_zalloc(sizeof(*item));
-		item->line = line;
-		memcpy(item->key, key, sizeof(key));
-		item->next = s->item;
-		s->item = item;
-		s->n_running++;
-		*ret = (struct many_input){{line, (size_t)n}, item};
-		return true;
-	}
-	free(line);
-	return false;
-}
-
-/* ---- results ---- */
-
 static void drop_item(struct shard *s, struct item *item)
 {
 	struct item **p = &s->item;
@@ -126,6 +74,130 @@ static void drop_item(struct shard *s, struct item *item)
 	free(item->line);
 	free(item);
 }
+
+/* Has it no valid result? One that is torn is taken away. */
+static bool is_due(struct shard *s, const char *key, struct buf *text)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct fan_result r = {.state = FAN_TORN};
+	int gone = 0;
+
+	if (is_here(s, key))
+		return false;
+	/* another process may take it away, and run it again */
+	for (int i = 0; i < TRIES && r.state == FAN_TORN; i++) {
+		if (results_look(s->o->results, key, text, &arena, &r,
+				 &s->err) < 0) {
+			fail(s);
+			return false;
+		}
+		if (r.state != FAN_TORN)
+			break;
+		log_warning("%s: the result is torn: it runs again", key);
+		gone = results_take_away(s->o->results, key, FAN_TORN, &s->err);
+		if (gone < 0) {
+			fail(s);
+			return false;
+		}
+	}
+	s->done->had_failed += r.state == FAN_FAILED;
+	s->done->had += r.state == FAN_OK || r.state == FAN_FAILED;
+	return r.state == FAN_MISSING || (r.state == FAN_TORN && gone);
+}
+
+/* Read a line with its key; false: the shard has no more, or is not whole. */
+static bool read_line(struct shard *s, char **line, size_t *ret_n,
+		      char key[SHA256_HEX_BYTES])
+{
+	size_t cap = 0;
+	ssize_t n;
+
+	if (!s->left || s->has_failed)
+		return false;
+	n = getline(line, &cap, s->inputs);
+	if (n <= 0 || (*line)[n - 1] != '\n') {
+		err_set(&s->err, ERR_SYS,
+			"%s/inputs.jsonl ends before the shard does",
+			results_dir(s->o->results));
+		fail(s);
+		return false;
+	}
+	s->left--;
+	(*line)[--n] = '\0';
+	fan_key(results_manifest(s->o->results), (struct str){*line, (size_t)n},
+		key);
+	*ret_n = (size_t)n;
+	return true;
+}
+
+static void put_result(struct shard *s, struct item *item,
+		       const struct report *r, uint64_t us);
+
+/* An input of which the end is not known has failed. */
+static void keep_claimed(struct shard *s, struct item *item)
+{
+	struct report_step step = {.name = "claim", .type = "routine"};
+	const struct report r = {
+		.routine = results_manifest(s->o->results)->routine,
+		.steps = &step,
+		.n_steps = 1};
+
+	report_step_set(&step, REASON_CLAIMED,
+			STR("it was begun before, and how that ended is not "
+			    "known: `matins fan retry --claims` runs it "
+			    "again"));
+	put_result(s, item, &r, 0);
+}
+
+/* Claim an input before anything of it runs. */
+static bool claim(struct shard *s, struct item *item)
+{
+	int r = s->is_once ? results_claim(s->o->results, item->key, &s->err)
+			   : 0;
+
+	if (r == 0)
+		return true;
+	if (r == 2) {
+		keep_claimed(s, item);
+		return false;
+	}
+	if (r < 0)
+		fail(s);
+	s->done->held += r == 1;
+	drop_item(s, item);
+	return false;
+}
+
+static bool next(void *arg, struct many_input *ret)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_MESSAGE_BYTES_MAX);
+	struct shard *s = arg;
+	char key[SHA256_HEX_BYTES], *line = NULL;
+	struct item *item;
+	size_t n;
+
+	for (; read_line(s, &line, &n, key); free(line), line = NULL) {
+		if (is_here(s, key))
+			s->done->had++;
+		if (!is_due(s, key, &text))
+			continue;
+		item = mem_zalloc(sizeof(*item));
+		item->line = line;
+		memcpy(item->key, key, sizeof(key));
+		item->next = s->item;
+		s->item = item;
+		line = NULL;
+		if (!claim(s, item))
+			continue;
+		s->n_running++;
+		*ret = (struct many_input){{item->line, n}, item};
+		return true;
+	}
+	free(line);
+	return false;
+}
+
+/* ---- results ---- */
 
 static void beat(struct shard *s)
 {
@@ -150,8 +222,8 @@ static void commit(struct shard *s)
 	beat(s);
 }
 
-static void keep(struct shard *s, struct item *item, const struct report *r,
-		 uint64_t us)
+static void put_result(struct shard *s, struct item *item,
+		       const struct report *r, uint64_t us)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	struct clock *clock = clock_system();
@@ -176,45 +248,49 @@ static void keep(struct shard *s, struct item *item, const struct report *r,
 		commit(s);
 }
 
+/* The step for which this machine lacks a program or a credential, where
+   nothing ran; NULL: there is none. */
+static const struct report_step *lacking(const struct report *r)
+{
+	if (report_count(r).ran)
+		return NULL;
+	for (size_t i = 0; i < r->n_steps; i++)
+		if (r->steps[i].reason == REASON_NO_CREDENTIAL ||
+		    r->steps[i].reason == REASON_NO_COMMAND ||
+		    r->steps[i].reason == REASON_PROTECTION)
+			return &r->steps[i];
+	return NULL;
+}
+
+/* Another machine may have it: no result, and no more of the shard here. */
+static void leave(struct shard *s, struct item *item,
+		  const struct report_step *lack)
+{
+	if (s->is_once)
+		(void)!results_release(s->o->results, item->key, ERR_IGNORED);
+	err_set(&s->err, ERR_CREDENTIAL, "%s cannot run on this machine: %.*s",
+		lack->name, STR_ARG(lack->error));
+	fail(s);
+	drop_item(s, item);
+}
+
 static void ended(void *arg, void *id, const struct report *r,
 		  const char *cancelled, uint64_t us)
 {
+	const struct report_step *lack = lacking(r);
 	struct shard *s = arg;
 	struct item *item = id;
 
 	s->n_running--;
-	if (item->is_held)
-		s->done->held++;
-	else if (cancelled)
+	if (cancelled || s->has_failed) {
 		s->done->cut++;
-	if (item->is_held || cancelled || s->has_failed)
 		drop_item(s, item);
-	else
-		keep(s, item, r, us);
-}
-
-static int claim(void *arg, void *id, struct err *err)
-{
-	struct shard *s = arg;
-	struct item *item = id;
-	int r = item->has_claim ? 0
-		: item->is_held ? 1
-				: results_claim(s->o->results, item->key, err);
-
-	item->has_claim = r == 0;
-	if (r == 0)
-		return 0;
-	item->is_held = r != 2;
-	if (r < 0) {
-		s->err = *err;
-		fail(s);
-		return -1;
+	} else if (lack) {
+		s->done->cut++;
+		leave(s, item, lack);
+	} else {
+		put_result(s, item, r, us);
 	}
-	return err_set(err, ERR_BUSY,
-		       r == 1 ? "another process runs it"
-			      : "it was begun before, and how that ended is "
-				"not known: `matins fan retry --claims` runs "
-				"it again");
 }
 
 static void on_tick(void *arg)
@@ -242,7 +318,8 @@ int fan_open_config(const struct manifest *m, struct config_file *ret,
 	const char *planned = arena_strndup(&arena, m->leash.p, m->leash.n);
 	int r;
 
-	if (m->leash.n && leash && strcmp(leash, planned) != 0)
+	if (m->leash.n && leash &&
+	    !str_eq(str_trim(str_of(leash)), str_trim(str_of(planned))))
 		return err_set(err, ERR_CONFIG,
 			       "MATINS_CAVEATS is not the leash that the plan "
 			       "was made under");
@@ -287,8 +364,9 @@ static int open_inputs(struct shard *s, struct err *err)
 	s->done->n = s->left;
 	if (results_shard(s->o->results, s->o->shard, &at, err) < 0)
 		return -1;
-	fd = results_file(s->o->results, "inputs.jsonl");
-	s->inputs = fd < 0 ? NULL : fdopen(fd, "r");
+	if (results_own_file(s->o->results, "inputs.jsonl", &fd, err) < 0)
+		return -1;
+	s->inputs = fdopen(fd, "r");
 	if (!s->inputs || fseeko(s->inputs, (off_t)at, SEEK_SET) < 0)
 		return err_sys(err, errno, "%s/inputs.jsonl",
 			       results_dir(s->o->results));
@@ -305,7 +383,6 @@ static int run_shard(struct shard *s, struct err *err)
 		.max = o->jobs ? o->jobs : 1,
 		.next = next,
 		.ended = ended,
-		.claim = claim,
 		.arg = s,
 	};
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
@@ -348,12 +425,12 @@ int fan_exec(const struct fan_exec *o, struct fan_done *ret, struct err *err)
 	*ret = (struct fan_done){.n = 0};
 	r = open_inputs(&s, err);
 	if (r == 0) {
-		results_sweep(o->results);
 		r = results_begin_work(o->results, &s.err);
 		if (r < 0) {
 			fail(&s);
 			r = 0;
 		} else {
+			results_sweep(o->results);
 			r = run_shard(&s, err);
 			results_end_work(o->results);
 		}

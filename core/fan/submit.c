@@ -22,6 +22,8 @@ const char *const FAN_ENGINES[N_ENGINES] = {"local", "ssh", "slurm"};
 
 /* Times that a shard is begun, before it is left for a retry. */
 #define TRIES 3
+/* Numbers that are believed. */
+#define COUNT_MAX (1 << 20)
 
 /* ---- words ---- */
 
@@ -43,6 +45,31 @@ static const char *own_path(struct arena *arena)
 	AUTO(mem_freep) char *path = realpath("/proc/self/exe", NULL);
 
 	return arena_strdup(arena, path ? path : "matins");
+}
+
+static bool has_control(const char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < ' ' || *s == 0x7f)
+			return true;
+	return false;
+}
+
+/* Refuse words that would be more than words in a script. */
+static int judge(const struct fan_submit *o, struct err *err)
+{
+	if (has_control(results_dir(o->results)) ||
+	    has_control(results_manifest(o->results)->routine))
+		return err_set(err, ERR_CONFIG,
+			       "control characters in the path of the plan or "
+			       "the name of its routine: scripts would break");
+	if (o->time &&
+	    (!*o->time || strspn(o->time, "0123456789:-") != strlen(o->time)))
+		return err_set(err, ERR_USAGE,
+			       "\"%s\" is not a time of Slurm; use for example "
+			       "30 (minutes) or 1:00:00",
+			       o->time);
+	return 0;
 }
 
 /* ---- what was submitted ---- */
@@ -78,7 +105,6 @@ static int keep_line(const struct fan_submit *o, const struct strlist *ids,
 	jw_kv_int(&w, "max", o->max);
 	kv_cstr(&w, "time", o->time);
 	kv_cstr(&w, "hosts", o->hosts);
-	kv_cstr(&w, "ssh_config", o->ssh_config);
 	jw_end(&w);
 	buf_addc(&line, '\n');
 	if (fd < 0 || fd_write_all(fd, line.p, line.n) < 0)
@@ -99,7 +125,8 @@ static void number_of(struct str line, const char *name, unsigned *ret)
 	struct str value = scan_some(line, name);
 	int64_t n;
 
-	if (!*ret && value.n && scan_int64(value, &n) && n > 0 && n < INT_MAX)
+	if (!*ret && value.n && scan_int64(value, &n) && n > 0 &&
+	    n <= COUNT_MAX)
 		*ret = (unsigned)n;
 }
 
@@ -108,10 +135,12 @@ int fan_submit_last(const struct results *r, struct arena *arena,
 {
 	AUTO(buf_release) struct buf all = BUF_INIT(LIMIT_MESSAGE_BYTES);
 	AUTO(fd_closep) int fd = results_file(r, "jobs.jsonl");
+	AUTO(fd_closep) int own = -1;
 	struct str rest, line, last = {NULL, 0};
 	unsigned engine;
 
-	if (fd >= 0 && fd_read_all(fd, &all, err) < 0)
+	if (fd >= 0 && (results_own_file(r, "jobs.jsonl", &own, err) < 0 ||
+			fd_read_all(own, &all, err) < 0))
 		return -1;
 	for (rest = buf_str(&all); rest.n;) {
 		struct str one = str_cut(&rest, '\n');
@@ -132,8 +161,6 @@ int fan_submit_last(const struct results *r, struct arena *arena,
 		ret->time = word_of(last, "time", arena);
 	if (!ret->hosts)
 		ret->hosts = word_of(last, "hosts", arena);
-	if (!ret->ssh_config)
-		ret->ssh_config = word_of(last, "ssh_config", arena);
 	return 0;
 }
 
@@ -506,6 +533,8 @@ int fan_submit_print(const struct fan_submit *o, struct buf *out,
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	const struct submit_words w = words_of(o, own_path(&arena));
 
+	if (judge(o, err) < 0)
+		return -1;
 	if (o->engine == ENGINE_SLURM)
 		return each_array(o, &arena, print_script, out, err);
 	for (size_t i = 0; i < o->shards.n; i++)
@@ -523,6 +552,8 @@ int fan_submit_print(const struct fan_submit *o, struct buf *out,
 int fan_submit(const struct fan_submit *o, int *ret_status, struct err *err)
 {
 	*ret_status = 0;
+	if (judge(o, err) < 0)
+		return -1;
 	return o->engine == ENGINE_SLURM ? submit_slurm(o, err)
 					 : submit_crew(o, ret_status, err);
 }
@@ -550,6 +581,15 @@ static int judge_input(struct retrying *y, const char *key, struct err *err)
 	if (result.state != FAN_FAILED)
 		return y->which->missing;
 	is_claimed = str_is(result.reason, "claimed");
+	if (is_claimed && y->which->claims) {
+		r = results_holder(y->r, key, err);
+		if (r == 1)
+			log_warning("input %.16s: the process that claimed it "
+				    "lives: it stays",
+				    key);
+		if (r < 0 || r == 1)
+			return r < 0 ? -1 : 0;
+	}
 	if (!(is_claimed ? y->which->claims : y->which->failed))
 		return 0;
 	/* the result first: a claim without one is never run again by itself */

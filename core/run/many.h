@@ -34,12 +34,6 @@ struct run_many {
 	 */
 	void (*ended)(void *arg, void *id, const struct report *r,
 		      const char *cancelled, uint64_t us);
-	/*
-	 * Claim an input before a step that is not idempotent begins.
-	 *
-	 * returns 0; -1 and `err`: it must not begin
-	 */
-	int (*claim)(void *arg, void *id, struct err *err);
 	void *arg;
 };
 

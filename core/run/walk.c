@@ -20,7 +20,6 @@
 #include "core/config/paths.h"
 #include "core/config/references.h"
 #include "core/config/server_url.h"
-#include "core/run/many.h"
 #include "core/run/previous.h"
 #include "core/run/turn.h"
 #include "gate/gate.h"
@@ -711,21 +710,6 @@ static void foresee(struct walk *w, size_t i)
 		is_late ? ", if what it refers to is the same" : ""));
 }
 
-/* A step that must not run twice for one input begins by a claim. */
-static void claim(struct walk *w, size_t i)
-{
-	const struct run_many *many = w->world->many;
-	struct plan_step *p = &w->plan.steps[i];
-	struct err err = ERR_INIT;
-
-	if (!many || !w->ctx.input || p->step->idempotent ||
-	    p->reason != REASON_NONE ||
-	    many->claim(many->arg, w->ctx.input, &err) == 0)
-		return;
-	p->reason = REASON_CLAIMED;
-	p->error = str_of(arena_strdup(w->arena, err.msg));
-}
-
 static void begin_step(struct walk *w, size_t i)
 {
 	struct step_run *s = take(w, i);
@@ -750,7 +734,6 @@ static void begin_step(struct walk *w, size_t i)
 		step_use(s, kept, generation, true);
 		return;
 	}
-	claim(w, i);
 	if (s->plan->reason == REASON_NONE)
 		w->world->begun(w->ctx.arg, s);
 	step_begin(s);

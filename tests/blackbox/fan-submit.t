@@ -60,6 +60,7 @@ is "retry: the failure was put aside" "$(find d/retried -type f | wc -l)" 1
 
 echo '{"n":0}' >one.jsonl
 run_matins fan plan once --inputs one.jsonl -o once
+cp -R once alive
 : >slow
 "$BIN" fan submit once --engine local >/dev/null 2>&1 &
 pid=$!
@@ -77,6 +78,40 @@ is "it ran once" "$(cat sent)" 0
 run_matins fan retry once --claims
 exit_is "retry --claims: it runs again: status 0" 0
 is "now it ran twice" "$(tr '\n' ' ' <sent)" '0 0 '
+
+# a claimed result beside a claim whose holder lives
+"$BIN" fan exec alive --shard 0 >/dev/null 2>&1
+: >slow
+rm -rf alive/results alive/claims
+: >sent
+"$BIN" fan exec alive --shard 0 >/dev/null 2>&1 &
+pid=$!
+wait_for 15 test -s sent
+result=(once/retried/*)
+key=$(basename alive/claims/*/*)
+mkdir -p "alive/results/${key:0:2}"
+sed "s/\"key\":\"[0-9a-f]*\"/\"key\":\"$key\"/" "${result[0]}" >"alive/results/${key:0:2}/$key.json"
+echo '{"engine":"local"}' >alive/jobs.jsonl
+run_matins fan retry alive --claims
+err_like "retry --claims: a claim whose holder lives stays" 'the process that claimed it lives'
+is "and the step ran once" "$(cat sent)" 0
+rm slow
+kill -KILL $pid
+wait $pid 2>/dev/null
+
+printf '{"engine":"slurm","time":"1\\ntouch pwned"}\n' >d/jobs.jsonl
+rm d/results/00/* d/results/*/*0.json 2>/dev/null
+run_matins fan retry d --missing
+exit_is "retry: a time that is none in jobs.jsonl: status 64" 64
+chmod o+w d/jobs.jsonl
+run_matins fan retry d --missing
+exit_is "retry: a list that others can write: status 1" 1
+run_matins fan plan hello --inputs in.jsonl -o $'nl\ntouch pwned #'
+run_matins fan submit $'nl\ntouch pwned #' --engine slurm --print
+exit_is "submit: a folder with a newline: status 1" 1
+run_matins fan plan hello --inputs in.jsonl -o 'p%a'
+run_matins fan submit 'p%a' --engine slurm --print
+out_like "submit: a percent sign in its path is one" '^#SBATCH --output=.*/p%%a/log/%A.out'
 
 # ---- hosts ----
 
@@ -160,7 +195,7 @@ if [[ $can_ssh ]]; then
 	matins fan status d --json
 	json_is "ssh: others have run the shards" ok 59 failed 1 missing 0
 	"${as[@]}" touch fixed
-	matins fan retry d
+	matins fan retry d --ssh-config ssh/config
 	exit_is "retry: over ssh, to the same hosts: status 0" 0
 	matins fan status d --json
 	json_is "retry: all is well" ok 60

@@ -22,12 +22,24 @@ type = "script"
 command = "/bin/sh"
 args = ["-c", "echo $1", "sh", "$input.word"]
 
+[routines.token]
+params = { n = { type = "integer" } }
+[[routines.token.steps]]
+name = "use"
+type = "script"
+command = "/bin/true"
+env = { TOKEN = { env = "FAN_TOKEN" } }
+
 [routines.once]
 params = { n = { type = "integer" } }
 [[routines.once.steps]]
-name = "look"
+name = "undo"
 type = "script"
-command = "/bin/true"
+command = "/bin/sh"
+args = ["-c", "echo undo >>undone"]
+cwd = "."
+after = "failure"
+sandbox = { write = ["."] }
 [[routines.once.steps]]
 name = "send"
 type = "script"
@@ -98,6 +110,13 @@ exit_is "plan: from standard input: status 0" 0
 run_matins_stdin <(printf '{"words":"a"}\n') fan plan plain --inputs - -o q
 err_like "plan: an input that a step refers to, and nothing declares" \
 	'standard input:1: word: is missing'
+printf 'word\na\xff\na\xfe\n' >bytes.csv
+run_matins fan plan plain --inputs bytes.csv -o q
+exit_is "plan: bytes that are no UTF-8 are not made equal: status 64" 64
+err_like "plan: and told with their line" 'bytes.csv:3: word: is not UTF-8'
+MATINS_CAVEATS=garbage run_matins fan plan hello --inputs in.jsonl -o q
+isnt "plan: a leash that cannot be read is refused" "$status" 0
+not_ok "plan: and nothing is there" test -e q
 run_matins_stdin /dev/null fan plan hello --inputs - -o q
 exit_is "plan: no inputs at all: status 64" 64
 
@@ -213,6 +232,32 @@ touch -d '2 minutes ago' d/tmp/elsewhere.1.1.0
 run_matins fan exec d --shard 0
 is "drafts of processes that are gone are swept" "$(ls d/tmp d/running)" $'d/running:\n\nd/tmp:'
 
+rm "${results[0]}" "${results[1]}" "${results[2]}"
+mkfifo "${results[0]}"
+ln -s /etc/hostname "${results[1]}"
+mkdir "${results[2]}"
+run_matins fan status d --json
+json_is "a FIFO, a link and a folder are no results" missing 3
+run_matins fan collect d -o odd.json
+json_file_is "collect: they are missing" odd.json missing 3
+for shard in 0 1 2; do
+	run_matins fan exec d --shard $shard
+	[[ $status == [02] ]] || break
+done
+is "exec: these inputs run again" "$status $(count missing)" "0 0"
+cp d/inputs.jsonl whole.jsonl
+truncate -s 60 d/inputs.jsonl
+run_matins fan exec d --shard 0
+exit_is "exec: inputs that were cut: status 75" 75
+err_like "exec: and the file is named" 'inputs.jsonl ends before the shard does'
+run_matins fan exec d --shard 1
+exit_is "exec: a shard that is gone: status 75" 75
+cp whole.jsonl d/inputs.jsonl
+chmod o+w d/inputs.jsonl
+run_matins fan exec d --shard 0
+exit_is "exec: inputs that others can write: status 1" 1
+chmod o-w d/inputs.jsonl
+
 # ---- a plan that others could write ----
 
 chmod o+w d/manifest.json
@@ -303,6 +348,18 @@ wait_for 10 test -s sent
 run_matins fan exec once --shard 0 --json
 exit_is "a claim that is held elsewhere: status 75" 75
 json_is "and the input stays as it is" held 1
+not_ok "and nothing of it runs, not even what follows a failure" test -e undone
+mark=(once/running/*)
+claim=(once/claims/*/*)
+cp "${claim[0]}" claim
+echo -n "elsewhere-1-1.1.1" >"${claim[0]}"
+: >once/running/elsewhere-1-1.1.1
+touch -d '70 seconds ago' once/running/elsewhere-1-1.1.1
+run_matins fan exec once --shard 0 --json
+exit_is "a process elsewhere that was silent for a minute lives: status 75" 75
+cp claim "${claim[0]}"
+rm once/running/elsewhere-1-1.1.1
+is "and no mark of another was removed" "$(ls once/running)" "${mark[0]##*/}"
 kill -KILL $pid
 wait $pid 2>/dev/null
 rm slow
@@ -313,5 +370,16 @@ is "is not done again" "$(cat sent)" ''
 run_matins fan collect once -o once.json
 json_file_is "and the input has failed: claimed" once.json \
 	items[0].reason claimed items[0].state failed
+
+# ---- a machine that lacks something ----
+
+run_matins fan plan token --inputs in.jsonl -o token
+run_matins fan exec token --shard 0
+exit_is "a credential that is not here: status 75" 75
+err_like "and it says what is missing" 'use cannot run on this machine: .*FAN_TOKEN'
+run_matins fan status token --json
+json_is "the input is left for another machine" missing 1 failed 0
+FAN_TOKEN=abcdefgh run_matins fan exec token --shard 0
+exit_is "which has it: status 0" 0
 
 done_testing
