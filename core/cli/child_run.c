@@ -11,6 +11,7 @@
 #include "core/base/loop.h"
 #include "core/base/place.h"
 #include "core/client/said.h"
+#include "core/config/paths.h"
 #include "core/run/advice.h"
 
 /* Time from SIGTERM to SIGKILL; the tree ends within 3 s. */
@@ -19,6 +20,7 @@
 
 struct running {
 	struct loop loop;
+	struct gate *gate;
 	struct child_end *end;
 	int to[3]; /* [1] and [2]: where output is written */
 	struct loop_watch tty_in, in, out, err, pid, notify;
@@ -123,11 +125,15 @@ static void say_lost(struct running *e)
 		[GATE_LOST_DROPPED] = "not granted, so nothing of it stays",
 		[GATE_LOST_REFUSED] = "granted for reading alone",
 	};
+	const char *home = path_own_home(0), *path;
 	enum gate_lost how;
-	const char *path;
 
 	while ((path = gate_child_lost(e->end->child, &how)))
-		if (how == GATE_LOST_REPLACED)
+		if (gate_is_secret(e->gate, path) ||
+		    (home && place_covers(home, path) &&
+		     strstr(path + strlen(home), "/.")))
+			log_note("denied: write %s", path);
+		else if (how == GATE_LOST_REPLACED)
 			log_note("denied: replace %s, whose folder is not "
 				 "granted; move it into a folder of its own, "
 				 "and --write FOLDER",
@@ -231,10 +237,12 @@ static int converse(struct running *e, struct gate *gate,
 	if (gate_spawn(gate, request, &e->end->child, err) < 0 ||
 	    watch_all(e, err) < 0)
 		return -1;
+	/* the start and the end serve calls, too */
+	if (e->says_lost)
+		say_lost(e);
 	while (!e->ended)
 		if (loop_turn(&e->loop, err) < 0)
 			return -1;
-	/* the start and the end serve calls, too */
 	if (e->says_lost)
 		say_lost(e);
 	/* the rest of the pipes of a tree that has ended */
@@ -259,6 +267,7 @@ int child_run(struct gate *gate, const struct gate_request *request, int out,
 	      int err_fd, struct child_end *ret, struct err *err)
 {
 	struct running e = {
+		.gate = gate,
 		.end = ret,
 		.to = {-1, out, err_fd},
 		.typed = BUF_INIT(4 * PUMP_BYTES),

@@ -296,15 +296,26 @@ static const char *path_in(const char *text)
 		       : NULL;
 }
 
-/* Is it within the project of the file, and neither a key nor a home? */
-static bool is_of_project(const struct naming *n, const char *path)
+/* Is it, or does it hold, a key, a home, settings in one, or what the system
+   keeps? No line proposes to open it: a file of others may name it. */
+static bool is_closed(const struct naming *n, const char *path)
 {
-	const struct import_source *src = &n->f->src;
-	const char *home = src->home, *folder = src->folder;
+	const char *home = n->f->src.home;
 	const struct strlist homes = {&home, 1};
 
-	return !place_covers(folder, home) && strcmp(path, folder) != 0 &&
-	       place_covers(folder, path) && !gate_secret_row(path, &homes);
+	return path_holds_home(path) || gate_secret_row(path, &homes) ||
+	       place_covers("/etc", path) || place_covers("/proc", path) ||
+	       place_covers("/sys", path) ||
+	       (place_covers(home, path) && strstr(path + strlen(home), "/."));
+}
+
+/* Is it within the project of the file, and not closed? */
+static bool is_of_project(const struct naming *n, const char *path)
+{
+	const char *folder = n->f->src.folder;
+
+	return !path_holds_home(folder) && strcmp(path, folder) != 0 &&
+	       place_covers(folder, path) && !is_closed(n, path);
 }
 
 static void add_path(struct naming *n, const char *key, const char *path)
@@ -331,6 +342,15 @@ static void say_unseen(struct naming *n, const char *what, const char *path,
 {
 	const char *paste = place_to_paste(path, "PATH");
 
+	if (is_closed(n, path)) {
+		list_add_new(&n->paths->unseen, &n->f->arena,
+			     arena_printf(&n->f->arena,
+					  "%s names %s, which it will not see, "
+					  "and which is not proposed: HOME, "
+					  "keys or settings lie there",
+					  what, path));
+		return;
+	}
 	list_add_new(&n->paths->unseen, &n->f->arena,
 		     arena_printf(&n->f->arena,
 				  "%s names %s, which it will not see: "
@@ -356,6 +376,10 @@ static void name_new(struct naming *n, const char *what, const char *path)
 	    !S_ISDIR(st.st_mode) || has(n, path, GATE_ACCESS_WRITE) ||
 	    is_granted(n, path))
 		return;
+	if (is_closed(n, path)) {
+		say_unseen(n, what, path, false);
+		return;
+	}
 	list_add_new(
 		&n->paths->unseen, &n->f->arena,
 		arena_printf(&n->f->arena,
@@ -400,7 +424,7 @@ static void name_one(struct naming *n, const char *what, const char *text,
 		}
 		add_path(n, "read", real);
 	}
-	if (is_env || S_ISDIR(st.st_mode))
+	if ((is_env || S_ISDIR(st.st_mode)) && !is_closed(n, real))
 		list_add_new(&n->paths->unwritten, &n->f->arena,
 			     arena_printf(&n->f->arena,
 					  "%s names %s, which it may read "
@@ -414,8 +438,11 @@ static void name_all(struct naming *n)
 {
 	const struct toml_value *args = toml_get(&n->s->table, "args"),
 				*env = toml_get(&n->s->table, "env");
+	const struct toml_value *cwd = toml_get(&n->s->table, "cwd");
 	struct arena *arena = &n->f->arena;
 
+	if (cwd && strcmp(cwd->string.p, n->f->src.folder) != 0)
+		name_one(n, "cwd", cwd->string.p, false);
 	for (size_t i = 0; args && i < args->array.n; i++)
 		name_one(n, arena_printf(arena, "argument %zu", i + 1),
 			 args->array.item[i].string.p, false);

@@ -490,8 +490,8 @@ static const char *put_argument(struct taking *t, const struct launch *l,
 		       : w.now;
 }
 
-/* Relative words mean the folder of the project, which they do not grant; a
-   folder to start in is granted. */
+/* Relative words mean the folder of the project. No folder is granted here: a
+   file of others names it. */
 static void put_folder(struct taking *t, bool is_relative)
 {
 	const struct word w =
@@ -505,8 +505,6 @@ static void put_folder(struct taking *t, bool is_relative)
 		return;
 	}
 	put(t, NULL, "cwd", of_text(cwd));
-	if (t->text[CWD] && strcmp(cwd, t->src->home) != 0)
-		put_list(t, "sandbox", "read", &(struct strlist){&cwd, 1});
 }
 
 static void put_program(struct taking *t, struct launch *l)

@@ -275,6 +275,11 @@ is "which is said once, with the option, too" "$(<"$err")" \
 	"matins: denied: write $HOME/far/notes, which is granted for reading alone; to allow it: --write $HOME/far/notes"
 served "into" exec --env FILE --write "$HOME/far/notes" -- "${writer[@]}" "$HOME/far/notes"
 is "with that option it is written" "$(<"$HOME/far/notes/x") $(<"$err")" "x "
+mkdir "$HOME/.ssh"
+echo key >"$HOME/.ssh/id_ed25519"
+served "new" exec -- sh -c 'echo x 2>/dev/null >"$0"' "$HOME/.ssh/id_ed25519"
+err_like "a key is named" "^matins: denied: write $HOME/.ssh/id_ed25519\$"
+err_unlike "no line says how to open it" '--(write|read) '
 # while it goes on: the line is there before the end
 mkfifo in
 "$BIN" exec --env FILE -- "${writer[@]}" <in 2>"$err" | cat >"$out" &

@@ -227,6 +227,30 @@ err_like "a file to be made: what to do" "env.DB names $HOME/new.db, which is no
 named '"args": ["/mcp-of-a-test", "--level=./none/such", "/etc/hosts", "a/b"], "env": {"SHELL": "/bin/sh"}'
 rows "words that are no paths of the user are not granted" "--env SHELL"
 err_unlike "words that are no paths of the user say nothing" names
+# closed TITLE WHAT JSON: no row is written, and none is proposed
+closed() {
+	named "$3"
+	run_matins wrap proj/.mcp.json --write
+	exit_is "$1: status" 1
+	unlike "$1: no row is written" "$(<proj/.mcp.json)" '"--(read|write)"'
+	err_like "$1: said" "a: $2, which it will not see"
+	err_unlike "$1: nothing is proposed" 'a: .*--allow-'
+}
+mkdir "$HOME/.ssh" "$HOME/.config/app" -p
+: >"$HOME/.ssh/id_ed25519"
+for dir in "$HOME/.ssh" / /etc "$HOME/" "$HOME/.config/app"; do
+	[[ $dir == / ]] && continue
+	closed "a folder to start in: $dir" 'cwd names [^,]*' "\"cwd\": \"$dir\""
+done
+named '"cwd": "/"'
+rows "nor is the root granted" ""
+closed "keys of an argument" "argument 1 names $HOME/.ssh" "\"args\": [\"$HOME/.ssh\"]"
+closed "a key of a variable" "env.K names $HOME/.ssh/id_ed25519" "\"env\": {\"K\": \"$HOME/.ssh/id_ed25519\"}"
+closed "HOME of a variable" "env.H names $HOME" "\"env\": {\"H\": \"$HOME\"}"
+closed "the folder of homes" "env.G names ${HOME%/*}" "\"env\": {\"G\": \"${HOME%/*}\"}"
+closed "a key to be made" "env.N names $HOME/.ssh/new" "\"env\": {\"N\": \"$HOME/.ssh/new\"}"
+named '"cwd": "./notes"'
+rows "a folder of the project to start in is granted, for reading" "--read $T/proj/notes"
 named '"args": ["-y"]'
 run_matins wrap proj/.mcp.json --write --allow-read "$HOME/docs"
 exit_is "an option that no server names: usage" 64
