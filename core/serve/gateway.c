@@ -7,6 +7,7 @@
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/base/state_dir.h"
+#include "core/client/audited.h"
 #include "core/client/tool_check.h"
 #include "core/mcp/wire/http_fields.h"
 #include "core/mcp/wire/merged_name.h"
@@ -20,10 +21,10 @@
 struct shown {
 	struct str name; /* for clients; of a resource its URI */
 	struct str own;	 /* of the server */
-	struct str json; /* the object, with that name */
+	struct str json; /* the object, with that name; n = 0: not listed */
 };
 
-struct catalogue {
+struct shelf {
 	struct arena arena;
 	struct shown *item; /* in the order of the server */
 	size_t n;
@@ -41,7 +42,7 @@ struct upstream {
 	const char *wrong;    /* why it cannot be used; NULL: it can */
 	struct deal *waiting; /* until it is open, the newest first */
 	struct deal *deals;   /* calls in flight */
-	struct catalogue lists[N_KINDS];
+	struct shelf lists[N_KINDS];
 };
 
 struct gateway {
@@ -134,8 +135,7 @@ static int compare(const void *a, const void *b, void *item)
 	return r ? r : (x.n > y.n) - (x.n < y.n);
 }
 
-static const struct shown *find_shown(const struct catalogue *list,
-				      struct str name)
+static const struct shown *find_shown(const struct shelf *list, struct str name)
 {
 	size_t from = 0, to = list->n;
 
@@ -187,21 +187,20 @@ static void rename_to(struct str json, struct str name, struct buf *out)
 static void take_list(struct upstream *up, const struct listing *l)
 {
 	AUTO(arena_release) struct arena scratch = ARENA_INIT;
-	struct catalogue *list = &up->lists[l->kind];
+	struct shelf *list = &up->lists[l->kind];
 	bool is_named = l->kind == LISTING_TOOLS || l->kind == LISTING_PROMPTS;
 	char merged[MERGED_NAME_BYTES + 1];
 
 	arena_release(&list->arena);
-	*list = (struct catalogue){.arena = ARENA_INIT, .is_known = true};
+	*list = (struct shelf){.arena = ARENA_INIT, .is_known = true};
 	list->item = ARENA_ARRAY(&list->arena, struct shown, l->n + 1);
 	for (size_t i = 0; i < l->n; i++) {
 		AUTO(buf_release) struct buf room = BUF_INIT(BUF_UNBOUNDED);
 		AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 		const struct listing_item *item = &l->item[i];
 		struct shown *s = &list->item[list->n];
+		bool is_hidden;
 
-		if (l->kind == LISTING_TOOLS && !is_offered(up, item, &scratch))
-			continue;
 		s->own = arena_str(&list->arena, item->name);
 		s->name = s->own;
 		if (is_named) {
@@ -209,9 +208,12 @@ static void take_list(struct upstream *up, const struct listing *l)
 				    merged);
 			s->name = str_of(arena_strdup(&list->arena, merged));
 		}
-		if (is_named)
+		/* a call of it is denied, and audited */
+		is_hidden = l->kind == LISTING_TOOLS &&
+			    !is_offered(up, item, &scratch);
+		if (is_named && !is_hidden)
 			rename_to(clean(up, item->json, &room), s->name, &out);
-		else
+		else if (!is_hidden)
 			buf_add_str(&out, clean(up, item->json, &room));
 		s->json = arena_buf(&list->arena, &out);
 		list->n++;
@@ -546,7 +548,7 @@ static void answer_list(struct gather *w)
 	if (w->more)
 		w->more(w->arg, c, out);
 	for (size_t i = 0; i < g->n; i++) {
-		const struct catalogue *list = &g->up[i].lists[w->kind];
+		const struct shelf *list = &g->up[i].lists[w->kind];
 
 		for (size_t k = 0; k < list->n; k++) {
 			const struct shown *s = &list->item[k];
@@ -554,7 +556,7 @@ static void answer_list(struct gather *w)
 			if (w->kind == LISTING_RESOURCES &&
 			    is_taken(g, i, s->name))
 				write_clash(&g->up[i], s, out);
-			else
+			else if (s->json.n)
 				jw_raw(out, s->json);
 		}
 	}
@@ -784,26 +786,32 @@ static struct str own_params(const struct deal *d, struct buf *out)
 	return buf_str(out);
 }
 
-static void send_call(struct deal *d, bool as_task)
+/* Make the call of a tool. origin  holds a text of it */
+static struct client_call tool_call(struct deal *d, struct buf *origin)
 {
-	AUTO(buf_release) struct buf params = BUF_INIT(BUF_UNBOUNDED);
-	AUTO(buf_release) struct buf origin = BUF_INIT(BUF_UNBOUNDED);
-	struct client *client = d->up->user.client;
-	struct client_call call = {
-		.as_task = as_task,
+	buf_addf(origin, "serve %s", d->call->s->client);
+	return (struct client_call){
+		.tool = buf_cstr(&d->name),
+		.params = buf_str(&d->args),
+		.origin = buf_cstr(origin),
 		.timeout_ms = d->up->server->timeout_ms,
 		.total_ms = GATEWAY_TOTAL_MS,
 		.on_event = on_answer,
 		.arg = d,
 	};
+}
+
+static void send_call(struct deal *d, bool as_task)
+{
+	AUTO(buf_release) struct buf params = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf origin = BUF_INIT(BUF_UNBOUNDED);
+	struct client *client = d->up->user.client;
+	struct client_call call = tool_call(d, &origin);
 	struct err err = ERR_INIT;
 
-	if (d->kind == LISTING_TOOLS) {
-		call.tool = buf_cstr(&d->name);
-		call.params = buf_str(&d->args);
-		buf_addf(&origin, "serve %s", d->call->s->client);
-		call.origin = buf_cstr(&origin);
-	} else {
+	call.as_task = as_task;
+	if (d->kind != LISTING_TOOLS) {
+		call.tool = call.origin = NULL;
 		call.method = d->kind == LISTING_PROMPTS ? "prompts/get"
 							 : "resources/read";
 		call.params = own_params(d, &params);
@@ -815,8 +823,15 @@ static void send_call(struct deal *d, bool as_task)
 /* A call that bounds or pins forbid is a result that says so. */
 static void deny(struct deal *d, const char *why)
 {
-	struct server_call *c = end_deal(d);
-	struct jw *w = server_begin(c);
+	AUTO(buf_release) struct buf origin = BUF_INIT(BUF_UNBOUNDED);
+	const struct client_call call = tool_call(d, &origin);
+	struct server_call *c;
+	struct jw *w;
+
+	audited_denied(d->up->server->audit, &call, d->up->server->name,
+		       clock_system());
+	c = end_deal(d);
+	w = server_begin(c);
 
 	jw_kv_array(w, "content");
 	jw_object(w);
@@ -926,7 +941,7 @@ static void start_call(struct upstream *up, struct server_call *c,
 /* Does a template begin as the URI does? */
 static bool fits_template(const struct upstream *up, struct str uri)
 {
-	const struct catalogue *list = &up->lists[LISTING_TEMPLATES];
+	const struct shelf *list = &up->lists[LISTING_TEMPLATES];
 
 	for (size_t i = 0; i < list->n; i++) {
 		struct str rest = list->item[i].name;

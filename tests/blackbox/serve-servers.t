@@ -138,7 +138,23 @@ json_file_is "a credential does not reach the client" one.json \
 serve_one tools/call '{"name":"mcp__frail__rubbish"}' --servers frail
 json_file_is "a result that is none is an error" one.json error.code -32603
 serve_one tools/call '{"name":"mcp__second__odd"}' --servers second
-json_file_is "a forbidden tool is not called" one.json error.code -32602
+json_file_is "a forbidden tool is not called" one.json result.isError true \
+	result.content[0].text '~deny_tools of \[servers.second\]'
+run_matins audit --json
+out_unlike "without audit there is no line of it" '"server": *"second"'
+sed -i 's/^\(\[servers.second\]\)$/\1\naudit = "on"/; s/^\(\[servers.reads\]\)$/\1\naudit = "on"/' matins.toml
+serve_one tools/call '{"name":"mcp__second__odd","arguments":{"word":"hidden"}}' \
+	--servers second
+serve_one tools/call '{"name":"mcp__reads__odd"}' --servers reads
+json_file_is "nor one that says nothing of reading" one.json result.isError true \
+	result.content[0].text '~read_only'
+run_matins audit --json
+out_like "a denied call is audited, with the client" \
+	'"origin": *"serve tester".*"server": *"second".*"state": *"denied"'
+out_like "so is the other one" '"server": *"reads".*"state": *"denied"'
+out_unlike "without its values" hidden
+run_matins audit --verify
+exit_is "the chain holds" 0
 serve_one tools/call '{"name":"mcp__frail__nope"}' --servers frail
 json_file_is "an unknown tool" one.json error.code -32602
 serve_one tools/call '{"name":"mcp__none__x"}' --servers none
