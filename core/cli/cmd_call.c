@@ -165,8 +165,9 @@ static void note_denied(const struct target *t, const char *tool,
 {
 	const struct client_call call = {.tool = tool, .params = params};
 
-	if (err->kind == ERR_TOOL_POLICY || err->kind == ERR_PIN)
-		audited_denied(t->keys.audit, &call, t->name, t->loop.clock);
+	if (err->kind == ERR_TOOL_POLICY || err->kind == ERR_PIN ||
+	    err->kind == ERR_DISABLED)
+		audited_denied(t->keys.audit, &call, t->name, clock_system());
 }
 
 static enum rigour rigour_of(const struct target *t)
@@ -988,6 +989,8 @@ static int call(struct target *t, void *arg, struct err *err)
 	struct listing tools;
 	int r = 1;
 
+	if (t->is_off)
+		return t->tool ? deny_one(t, err) : -1;
 	if (t->session.message_max)
 		t->files.max = t->session.message_max;
 	else
@@ -1009,14 +1012,16 @@ static int call(struct target *t, void *arg, struct err *err)
 
 int call_tool(const struct args *args, struct call_outcome *o, struct err *err)
 {
-	return target_run(args,
-			  args_has(args, "json") ? TARGET_CATCH : TARGET_START,
-			  call, o, err);
+	return target_run(
+		args,
+		(args_has(args, "json") ? TARGET_CATCH : TARGET_START) |
+			TARGET_CALLS,
+		call, o, err);
 }
 
 int cmd_call(const struct args *args, struct err *err)
 {
 	if (check_usage(args, err) < 0)
 		return -1;
-	return target_run(args, TARGET_TOOL, call, NULL, err);
+	return target_run(args, TARGET_TOOL | TARGET_CALLS, call, NULL, err);
 }

@@ -93,6 +93,7 @@ struct target {
 	bool starts;	     /* TARGET_START */
 	bool is_survey;	     /* of target_survey() */
 	bool is_listing;     /* no person answers questions of the server */
+	bool is_off;	     /* switched off: nothing is started */
 	bool catches;	     /* an error is the caller's to print */
 	const char *failure; /* with `catches`: what would have been printed */
 	bool json;	     /* --json */
@@ -109,6 +110,8 @@ enum target_how {
 	TARGET_CATCH, /* as TARGET_START; an error is the caller's to print */
 	TARGET_LIST,  /* as TARGET_START, and no person is there */
 	TARGET_FIND, /* nothing is started; the second word may name a server */
+	TARGET_CALLS = 8, /* beside one of these: a tool is called, and `work`
+			     comes, with is_off, to note a call that is off */
 };
 
 /*

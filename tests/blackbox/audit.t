@@ -117,6 +117,24 @@ config 'audit = true\nread_only = true'
 n=$(($(lines) + 1))
 run_matins run -c k.toml r
 is "a step denied by what its server says" "$(states)" "$DENIED"
+config 'audit = "full"\nenabled = false'
+n=$(($(lines) + 1))
+call echo text=no
+exit_is "a call of a server that is switched off: status 1" 1
+is "it has its lines" "$(states)" "$DENIED"
+n=$(($(lines) + 1))
+run_matins tools -c k.toml --server s
+run_matins describe echo -c k.toml --server s
+run_matins call --batch batch -c k.toml --server s
+is "what calls no tool, or none that is known, has none" "$(states)" ""
+config 'audit = true'
+MATINS_MCP=off call echo text=no
+exit_is "MATINS_MCP=off: status 1" 1
+is "MATINS_MCP=off: it has its lines" "$(states)" "$DENIED"
+config 'enabled = false'
+n=$(($(lines) + 1))
+call echo text=no
+is "without audit there are none" "$(states)" ""
 cat >late.toml <<END
 [servers.late]
 command = "$PEER"
