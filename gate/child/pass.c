@@ -1,11 +1,29 @@
 #include "gate/child/pass.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "gate/child/sys.h"
 
 #define FDS_BYTES CMSG_SPACE(PASS_MAX * sizeof(int))
+
+/*
+ * Descriptors in flight are counted for all processes of a user (unix(7),
+ * ETOOMANYREFS), and fewer as soon as others receive theirs.
+ */
+#define CROWDED_TRIES 600
+#define CROWDED_WAIT_NS 5000000
+
+/* Wait by a futex that nobody wakes: one of SECCOMP_CHILD_CALLS. */
+static void wait_for_others(void)
+{
+	const struct timespec time = {.tv_nsec = CROWDED_WAIT_NS};
+	const uint32_t word = 0;
+
+	(void)sys_call(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &time);
+}
 
 long pass_send(int sock, char byte, const int *fd, size_t n, unsigned flags)
 {
@@ -27,10 +45,13 @@ long pass_send(int sock, char byte, const int *fd, size_t n, unsigned flags)
 	}
 	for (size_t i = 0; i < n; i++)
 		to[i] = fd[i];
-	do
+	for (int tries = 1;; tries++) {
 		r = sys_call(SYS_sendmsg, sock, &msg, flags);
-	while (r == -EINTR);
-	return r;
+		if (r == -ETOOMANYREFS && tries < CROWDED_TRIES)
+			wait_for_others();
+		else if (r != -EINTR)
+			return r;
+	}
 }
 
 long pass_take(int sock, int ret_fd[PASS_MAX], int flags)

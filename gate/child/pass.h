@@ -21,7 +21,8 @@ struct passed {
 };
 
 /*
- * Send a message; a raw system call, also for the child before exec.
+ * Send a message; a raw system call, also for the child before exec. While the
+ * user has too many descriptors in flight it waits, up to three seconds.
  *
  * fd       borrowed
  * returns  negative: an errno
