@@ -92,7 +92,7 @@ int foreign_read(struct foreign *f, const char *path, struct buf *text,
 
 /* ---- traces ---- */
 
-struct tracing {
+struct foreign_tracing {
 	struct foreign *f;
 	struct import_server *s;
 	const char *dir;
@@ -124,7 +124,7 @@ static void add_row(struct foreign *f, struct import_server *s, const char *key,
 static void add_need(void *arg, const char *key, const char *value,
 		     const char *why_not)
 {
-	struct tracing *t = arg;
+	struct foreign_tracing *t = arg;
 
 	if (why_not)
 		list_add(&t->s->lost, &t->f->arena,
@@ -135,7 +135,7 @@ static void add_need(void *arg, const char *key, const char *value,
 }
 
 /* Text of a value of `env`; those of credentials go to the scrubber. */
-static int read_value(struct tracing *t, const struct toml_value *v,
+static int read_value(struct foreign_tracing *t, const struct toml_value *v,
 		      struct buf *ret, struct err *err)
 {
 	const struct toml_value *secret = toml_get(v, "secret"),
@@ -156,7 +156,8 @@ static int read_value(struct tracing *t, const struct toml_value *v,
 	return r;
 }
 
-static int read_env(struct tracing *t, struct strlist *lines, struct err *err)
+static int read_env(struct foreign_tracing *t, struct strlist *lines,
+		    struct err *err)
 {
 	const struct toml_value *env = toml_get(&t->s->table, "env");
 
@@ -196,7 +197,7 @@ static int start(struct foreign *f, struct import_server *s,
 		 const struct config *config, const char *dir,
 		 struct gate_explained *explain, bool traces, struct err *err)
 {
-	struct tracing t = {f, s, dir, scrub_new()};
+	struct foreign_tracing t = {f, s, dir, scrub_new()};
 	const struct toml_value *args = toml_get(&s->table, "args");
 	const struct toml_value *cwd = toml_get(&s->table, "cwd");
 	const char *command = toml_get(&s->table, "command")->string.p;

@@ -8,7 +8,7 @@
 #include "core/client/eras.h"
 #include "core/install/depot.h"
 
-struct tracing {
+struct server_tracing {
 	const struct server_trace *of;
 	struct arena *arena;
 	struct gate *gate;
@@ -20,7 +20,7 @@ struct tracing {
 
 static void on_signal(void *arg, int signal)
 {
-	struct tracing *t = arg;
+	struct server_tracing *t = arg;
 
 	(void)signal;
 	if (t->client)
@@ -29,13 +29,13 @@ static void on_signal(void *arg, int signal)
 
 static void on_list(void *arg, const struct client_listed *l)
 {
-	struct tracing *t = arg;
+	struct server_tracing *t = arg;
 
 	t->has_tools = l->type == CLIENT_RESULT;
 }
 
 /* Start, shake hands, list the tools, end. */
-static int talk(struct tracing *t, struct err *err)
+static int talk(struct server_tracing *t, struct err *err)
 {
 	struct client *c = t->client;
 	const struct client_list list = {LISTING_TOOLS, false, on_list, t};
@@ -56,7 +56,7 @@ static int talk(struct tracing *t, struct err *err)
 	return r;
 }
 
-static void tell(struct tracing *t, const struct gate_need *need)
+static void tell(struct server_tracing *t, const struct gate_need *need)
 {
 	const char *path =
 		rewrite_path(t->of->dir, need->key, need->value, t->arena);
@@ -71,8 +71,9 @@ static void tell(struct tracing *t, const struct gate_need *need)
 					     : NULL);
 }
 
-static int find_needs(struct tracing *t, const struct gate_request *plain,
-		      bool went_well, struct err *err)
+static int find_needs(struct server_tracing *t,
+		      const struct gate_request *plain, bool went_well,
+		      struct err *err)
 {
 	const struct gate_verdict *v = client_verdict(t->client);
 	struct gate_needs needs;
@@ -89,7 +90,7 @@ static int find_needs(struct tracing *t, const struct gate_request *plain,
 	return 0;
 }
 
-static int run(struct tracing *t, const struct gate_request *plain,
+static int run(struct server_tracing *t, const struct gate_request *plain,
 	       struct err *err)
 {
 	struct gate_request request = *plain;
@@ -128,7 +129,7 @@ static int run(struct tracing *t, const struct gate_request *plain,
 int server_trace(const struct server_trace *of, struct arena *arena,
 		 struct err *err)
 {
-	struct tracing t = {.of = of, .arena = arena};
+	struct server_tracing t = {.of = of, .arena = arena};
 	struct gate_request plain = of->request;
 	struct gate_wish wish = {.config = of->config, .is_trace = true};
 	struct strlist says;
