@@ -6,16 +6,6 @@
 
 [[ -n $NODE && -x /usr/bin/npm ]] || skip_all "npm is not installed: make check-deps"
 
-# What a server without a network interface sees, where such a namespace can
-# be made.
-offline=()
-unshare -n true 2>/dev/null && offline=(unshare -n)
-
-# offline_matins ARGS...: without any network, where that can be made
-offline_matins() {
-	run_program /dev/null "${offline[@]}" "$BIN" "$@"
-}
-
 # ---- an official server, with all of its packages in one file ----
 
 # Only what it needs is packed, of all that is installed for tests.

@@ -6,25 +6,7 @@
 . "${BASH_SOURCE%/*}/lib.sh"
 
 [[ -n $NODE && -x /usr/bin/npm ]] || skip_all "npm is not installed: make check-deps"
-base=$HOME/.local/share/matins
-servers=$base/servers
-
-# What a server without a network interface sees, where such a namespace can
-# be made.
-offline=()
-unshare -n true 2>/dev/null && offline=(unshare -n)
-
-# leftovers: what is in the folders of drafts and servers
-leftovers() {
-	find "$base" -mindepth 2 -maxdepth 2 -printf '%f\n' 2>/dev/null | sort
-}
-
-# swept WANTED: the next command removes what a killed one left, as soon as the
-# last process of that is gone
-swept() {
-	"$BIN" servers >/dev/null 2>&1
-	[[ $(leftovers) == "$1" ]]
-}
+servers=$HOME/.local/share/matins/servers
 
 # package VERSION [SCRIPT]: packs tiny-VERSION.tgz, a server that tells its
 # version, and arguments; SCRIPT is run after its installation.
@@ -55,11 +37,6 @@ package() {
 	END
 	(cd src && npm pack --pack-destination .. >/dev/null 2>&1)
 	mv "acme-mcp-server-tiny-$1.tgz" "tiny-$1.tgz"
-}
-
-# offline_matins ARGS...: without any network, where that can be made
-offline_matins() {
-	run_program /dev/null "${offline[@]}" "$BIN" "$@"
 }
 
 package 1.0.0 "node -e \\\"require('fs').writeFileSync('ran', '')\\\""

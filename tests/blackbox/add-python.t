@@ -8,21 +8,7 @@
 /usr/bin/python3 -c 'import venv, ensurepip' 2>/dev/null ||
 	skip_all "python3 has no venv: make check-deps"
 unset PIP_FIND_LINKS PIP_INDEX_URL PIP_CERT
-base=$HOME/.local/share/matins
-servers=$base/servers
-offline=()
-unshare -n true 2>/dev/null && offline=(unshare -n)
-
-# leftovers: what is in the folders of drafts and servers
-leftovers() {
-	find "$base" -mindepth 2 -maxdepth 2 -printf '%f\n' 2>/dev/null | sort
-}
-
-# offline_matins ARGS...: without any network, where that can be made
-offline_matins() {
-	LIMIT_S=180 run_program /dev/null "${offline[@]}" "$BIN" "$@"
-}
-
+servers=$HOME/.local/share/matins/servers
 # wheel DIR NAME VERSION [REQUIRED]: with a module from stdin, and a program of
 # its name where that has a main()
 wheel() {

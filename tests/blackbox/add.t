@@ -17,18 +17,6 @@ tool_server made/server.py <<-'END'
 	text = helper.text(os.path.dirname(__file__) + "/data/text.txt")
 END
 
-# leftovers: what is in the folders of drafts and servers
-leftovers() {
-	find "$base" -mindepth 2 -maxdepth 2 -printf '%f\n' 2>/dev/null | sort
-}
-
-# swept WANTED: the next command removes what a killed one left, as soon as the
-# last process of that is gone
-swept() {
-	"$BIN" servers >/dev/null 2>&1
-	[[ $(leftovers) == "$1" ]]
-}
-
 # ---- a folder ----
 
 run_matins add custom made -- "$PYTHON" server.py --verbose

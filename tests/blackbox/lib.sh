@@ -174,6 +174,28 @@ skip() {
 	echo "ok $_n - $1 # SKIP $2"
 }
 
+# offline_matins ARGS...: as run_matins, without any network interface, where
+# such a namespace can be made
+offline_matins() {
+	local offline=()
+
+	! unshare -n true 2>/dev/null || offline=(unshare -n)
+	LIMIT_S=180 run_program /dev/null "${offline[@]}" "$BIN" "$@"
+}
+
+# leftovers: what is in the folders of drafts and of installed servers
+leftovers() {
+	find "$HOME/.local/share/matins" -mindepth 2 -maxdepth 2 -printf '%f\n' \
+		2>/dev/null | sort
+}
+
+# swept WANTED: the next command removes what a killed one left, as soon as the
+# last process of that is gone
+swept() {
+	"$BIN" servers >/dev/null 2>&1
+	[[ $(leftovers) == "$1" ]]
+}
+
 # tool_server FILE <BODY: an MCP server with a tool "t". BODY is Python: it
 # makes a `text` of the arguments `a`, which is an error where it sets `bad`.
 tool_server() {
