@@ -74,9 +74,9 @@ static bool is_flag(const struct schema_property *p)
 	return p->types == SCHEMA_TYPE_BOOLEAN;
 }
 
-/* "maxResults", "max_results" to "max-results", which no other option has. */
-static const char *option_name(const struct schema_property *p,
-			       struct arena *arena)
+/* "maxResults", "max_results" to "max-results", unless commands have that. */
+static const char *plain_name(const struct schema_property *p,
+			      struct arena *arena)
 {
 	AUTO(buf_release) struct buf name = BUF_INIT(BUF_UNBOUNDED);
 
@@ -93,6 +93,32 @@ static const char *option_name(const struct schema_property *p,
 	if (args_find(options_do, buf_str(&name), '\0'))
 		return arena_printf(arena, "param-%s", buf_cstr(&name));
 	return arena_strdup(arena, buf_cstr(&name));
+}
+
+/* Names of the options, in the order of the parameters: no two are one. */
+static const char **option_names(const struct schema_property *p, size_t n,
+				 struct arena *arena)
+{
+	const char **names = ARENA_ARRAY(arena, const char *, n + 1);
+	struct strlist taken = {NULL, 0};
+
+	for (size_t i = 0; i < n; i++) {
+		const char *plain = plain_name(&p[i], arena), *no;
+		const char *name = plain;
+
+		for (int k = 2;; k++) {
+			no = arena_printf(arena, "no-%s", name);
+			if (!list_has(&taken, name) &&
+			    !(is_flag(&p[i]) && list_has(&taken, no)))
+				break;
+			name = arena_printf(arena, "%s-%d", plain, k);
+		}
+		list_add(&taken, arena, name);
+		if (is_flag(&p[i]))
+			list_add(&taken, arena, no);
+		names[i] = name;
+	}
+	return names;
 }
 
 /* Words of a choice, for --help and completion; else the type. */
@@ -135,22 +161,27 @@ static const char *help_of(const struct schema_property *p, struct arena *arena)
 static const struct option *make_options(const struct action *a,
 					 struct arena *arena)
 {
-	struct schema_property *p;
+	struct schema_property *p = NULL;
 	const size_t n = read_params(a, arena, &p);
+	const char **names = option_names(p, n, arena);
 	struct option *rows = ARENA_ARRAY(arena, struct option,
 					  2 * n + ARRAY_LEN(options_do));
 	size_t at = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		const char *name = option_name(&p[i], arena);
+		const bool is_second =
+			strcmp(names[i], plain_name(&p[i], arena)) != 0;
+		const char *help = help_of(&p[i], arena);
 
 		rows[at++] = (struct option){
-			name, 0,
+			names[i], 0,
 			is_flag(&p[i]) ? NULL : value_name(&p[i], arena),
-			help_of(&p[i], arena)};
+			is_second ? arena_printf(arena, "%.*s; %s",
+						 STR_ARG(p[i].name), help)
+				  : help};
 		if (is_flag(&p[i]))
 			rows[at++] = (struct option){
-				arena_printf(arena, "no-%s", name), 0, NULL,
+				arena_printf(arena, "no-%s", names[i]), 0, NULL,
 				"the contrary"};
 	}
 	memcpy(rows + at, options_do, sizeof(options_do));
@@ -239,11 +270,12 @@ struct doing {
 /* Words as `call` takes them, of the options that were given. */
 static void collect(struct doing *d, struct strlist *words)
 {
-	struct schema_property *p;
+	struct schema_property *p = NULL;
 	const size_t n = read_params(d->action, &d->arena, &p);
+	const char **names = option_names(p, n, &d->arena);
 
 	for (size_t i = 0; i < n; i++) {
-		const char *name = option_name(&p[i], &d->arena);
+		const char *name = names[i];
 		const char *key =
 			arena_strndup(&d->arena, p[i].name.p, p[i].name.n);
 		const char *no = arena_printf(&d->arena, "no-%s", name);
@@ -268,7 +300,7 @@ static int read_arguments(struct doing *d, struct err *err)
 	AUTO(tool_check_release) struct tool_check check = {.tool = {NULL, 0}};
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct strlist words = {NULL, 0};
-	struct schema_property *p;
+	struct schema_property *p = NULL;
 	const size_t n = read_params(d->action, &d->arena, &p);
 	struct args args = {0};
 	struct tool_findings found;

@@ -97,6 +97,28 @@ exit_is "the tool fails: status 2" 2
 json_is "the tool fails: its code" success false code TOOL_ERROR
 run_matins 'do' drink --kind gin
 exit_is "the tool fails, as text: status 2" 2
+cat >twins.toml <<-END
+	[servers.shop]
+	command = "$PYTHON"
+	args = ["offer.py"]
+	sandbox = { read = ["."] }
+	[actions.twins]
+	server = "shop"
+	tool = "order"
+	[actions.twins.params]
+	kind = { type = "string" }
+	maxResults = { type = "integer" }
+	max_results = { type = "integer" }
+	no_hot = { type = "string" }
+	hot = { type = "boolean" }
+END
+run_matins 'do' twins --help -c twins.toml
+out_like "two parameters of one option: the second has a number" \
+	'--max-results-2 N +max_results;'
+run_matins 'do' twins --kind a --max-results 1 --max-results-2 2 --no-hot x \
+	--hot-2 -c twins.toml
+out_is "each has its own value" \
+	'{"hot": true, "kind": "a", "maxResults": 1, "max_results": 2, "no_hot": "x"}'
 for wrong in '--max-results 3' '--kind tea --max-results 100' \
 	'--kind tea --max-results many' '--kind tea --size huge'; do
 	# shellcheck disable=SC2086
