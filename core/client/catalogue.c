@@ -130,18 +130,11 @@ static bool read_head(struct str line, struct catalogue *c)
 	return true;
 }
 
-bool catalogue_read_heads(const char *state_dir, const char *config,
-			  const char *server, struct catalogue *ret)
+bool catalogue_parse(struct catalogue *ret)
 {
-	AUTO(mem_freep) char *path = path_of(state_dir, config, server);
 	struct catalogue_list *l = ret->list;
-	struct str rest;
+	struct str rest = buf_str(&ret->text);
 
-	*ret = (struct catalogue){.arena = ARENA_INIT,
-				  .text = BUF_INIT(FILE_BYTES)};
-	if (!path || fd_read_regular(path, &ret->text, ERR_IGNORED) < 0)
-		return false;
-	rest = buf_str(&ret->text);
 	if (!read_head(str_cut(&rest, '\n'), ret))
 		return false;
 	while (rest.p) {
@@ -157,6 +150,17 @@ bool catalogue_read_heads(const char *state_dir, const char *config,
 		l->entry[l->n++] = e;
 	}
 	return true;
+}
+
+bool catalogue_read_heads(const char *state_dir, const char *config,
+			  const char *server, struct catalogue *ret)
+{
+	AUTO(mem_freep) char *path = path_of(state_dir, config, server);
+
+	*ret = (struct catalogue){.arena = ARENA_INIT,
+				  .text = BUF_INIT(FILE_BYTES)};
+	return path && fd_read_regular(path, &ret->text, ERR_IGNORED) == 0 &&
+	       catalogue_parse(ret);
 }
 
 bool catalogue_prove(struct catalogue_entry *e)

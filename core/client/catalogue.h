@@ -83,6 +83,8 @@ bool catalogue_read(const char *state_dir, const char *config,
  */
 bool catalogue_read_heads(const char *state_dir, const char *config,
 			  const char *server, struct catalogue *ret);
+/* Read `text` into the other members, as above; they borrow it. */
+bool catalogue_parse(struct catalogue *c) MUST_USE;
 /* False: the item is no JSON object. */
 bool catalogue_prove(struct catalogue_entry *e) MUST_USE;
 void catalogue_release(struct catalogue *c);

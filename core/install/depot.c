@@ -300,27 +300,36 @@ static const char *read_text(struct str doc, const char *name,
 	return text.p ? arena_strndup(arena, text.p, text.n) : "";
 }
 
+int depot_parse(struct str text, struct arena *arena,
+		struct installed_server *ret, struct err *err)
+{
+	struct str doc;
+
+	if (scan_document(text, NULL, &doc, err) < 0)
+		return -1;
+	*ret = (struct installed_server){
+		.kind = read_text(doc, "kind", arena),
+		.source = read_text(doc, "source", arena),
+		.version = read_text(doc, "version", arena),
+		.sha256 = read_text(doc, "sha256", arena),
+	};
+	return 0;
+}
+
 int depot_read(const char *name, struct arena *arena,
 	       struct installed_server *ret, struct err *err)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(ABOUT_BYTES);
 	const char *place = place_of(name, arena);
 	const char *path = arena_printf(arena, "%s/" ABOUT, place ? place : "");
-	struct str doc;
 
 	if (!place || access(path, F_OK) < 0)
 		return 1;
 	if (fd_read_regular(path, &text, err) < 0)
 		return -1;
-	if (scan_document(buf_str(&text), NULL, &doc, err) < 0)
+	if (depot_parse(buf_str(&text), arena, ret, err) < 0)
 		return err_wrap(err, "%s", path);
-	*ret = (struct installed_server){
-		.name = name,
-		.kind = read_text(doc, "kind", arena),
-		.source = read_text(doc, "source", arena),
-		.version = read_text(doc, "version", arena),
-		.sha256 = read_text(doc, "sha256", arena),
-	};
+	ret->name = name;
 	return 0;
 }
 

@@ -84,6 +84,9 @@ void depot_sweep(void);
  */
 int depot_read(const char *name, struct arena *arena,
 	       struct installed_server *ret, struct err *err) MUST_USE;
+/* Read a text of such a file; the name stays NULL. errors  ERR_SYNTAX */
+int depot_parse(struct str text, struct arena *arena,
+		struct installed_server *ret, struct err *err) MUST_USE;
 /* The place of a server's tree; NULL without HOME. In `arena`. */
 const char *depot_tree(const char *name, struct arena *arena) MUST_USE;
 /* Remove an installed server. returns  1: there is none; errors  ERR_SYS */
