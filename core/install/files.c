@@ -36,6 +36,20 @@ static int by_name(const FTSENT **a, const FTSENT **b)
 	return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
+/* Count an entry. bytes  of its file, or of that which it links to */
+static int count(struct walk *w, off_t bytes, struct err *err)
+{
+	w->entries++;
+	w->bytes += (uint64_t)bytes;
+	return w->is_unbounded || (w->entries <= FILES_MAX &&
+				   w->bytes <= FILES_BYTES_MAX)
+		       ? 0
+		       : err_set(err, ERR_LIMIT,
+				 "%s has more than %d entries or %d GiB",
+				 w->path, FILES_MAX,
+				 (int)(FILES_BYTES_MAX >> 30));
+}
+
 static int visit_one(struct walk *w, const FTSENT *e, struct err *err)
 {
 	const char *name = e->fts_path + strlen(w->path);
@@ -56,20 +70,18 @@ static int visit_one(struct walk *w, const FTSENT *e, struct err *err)
 					     : 0;
 	if (e->fts_info == FTS_DP)
 		return w->visit(w, e, name + 1, true, err);
-	if (S_ISREG(mode))
-		w->bytes += (uint64_t)e->fts_statp->st_size;
-	if (!w->is_unbounded &&
-	    (++w->entries > FILES_MAX || w->bytes > FILES_BYTES_MAX))
-		return err_set(err, ERR_LIMIT,
-			       "%s has more than %d entries or %d GiB", w->path,
-			       FILES_MAX, (int)(FILES_BYTES_MAX >> 30));
+	if (count(w, S_ISREG(mode) ? e->fts_statp->st_size : 0, err) < 0)
+		return -1;
 	return w->visit(w, e, name + 1, false, err);
 }
 
 static int walk(struct walk *w, struct err *err)
 {
 	char *roots[] = {(char *)w->path, NULL};
-	FTS *all = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+	/* from folder to folder a path may be longer than the kernel takes */
+	FTS *all = fts_open(roots,
+			    FTS_PHYSICAL | (w->is_unbounded ? 0 : FTS_NOCHDIR),
+			    by_name);
 	FTSENT *e;
 	int r = 0;
 
@@ -214,6 +226,8 @@ static int sum_entry(struct walk *w, const FTSENT *e, const char *name,
 			return 0;
 		if (stat(real, &st) < 0)
 			return err_sys(err, errno, "%s", real);
+		if (count(w, st.st_size, err) < 0)
+			return -1;
 		digest_number(w->arg, (uint64_t)st.st_size);
 		return read_bytes(real, sum_bytes, w->arg, err);
 	}

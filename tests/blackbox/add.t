@@ -222,7 +222,21 @@ truncate -s 5G linked/large
 run_matins add custom linked -- "$PYTHON" server.py
 exit_is "a folder over the bounds is not installed" 1
 err_like "it is named" "$T/linked has more than"
-rm -r linked
+rm linked/large
+truncate -s 5G large
+ln -s "$T/large" linked/far
+run_matins add custom linked -- "$PYTHON" server.py
+exit_is "nor one with a link to a file over the bounds" 1
+rm -r linked large
+deep() { # a folder whose path is longer than the kernel takes
+	mkdir -p "$base/installing/deep.left/tree"
+	(cd -P "$base/installing/deep.left/tree" && for ((i = 0; i < 60; i++)); do
+		mkdir "${1}" && cd -P "$1" || exit
+	done)
+}
+deep "$(printf '%0100d' 0)"
+run_matins servers
+not_ok "a draft of any depth is swept away" test -e "$base/installing/deep.left"
 
 # ---- what the program cannot do ----
 
