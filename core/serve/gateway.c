@@ -820,16 +820,22 @@ static void send_call(struct deal *d, bool as_task)
 		server_refuse(end_deal(d), RPC_INTERNAL_ERROR, err.msg);
 }
 
-/* A call that bounds or pins forbid is a result that says so. */
-static void deny(struct deal *d, const char *why)
+static void note_denied(struct deal *d)
 {
 	AUTO(buf_release) struct buf origin = BUF_INIT(BUF_UNBOUNDED);
 	const struct client_call call = tool_call(d, &origin);
-	struct server_call *c;
-	struct jw *w;
 
 	audited_denied(d->up->server->audit, &call, d->up->server->name,
 		       clock_system());
+}
+
+/* A call that bounds or pins forbid is a result that says so. */
+static void deny(struct deal *d, const char *why)
+{
+	struct server_call *c;
+	struct jw *w;
+
+	note_denied(d);
 	c = end_deal(d);
 	w = server_begin(c);
 
@@ -856,6 +862,7 @@ static bool head_agrees(struct deal *d, struct str tool, struct arena *arena)
 				  arena);
 	if (!name)
 		return true;
+	note_denied(d);
 	server_refuse(end_deal(d), MCP_HEADER_MISMATCH,
 		      arena_printf(arena, "%s is not the argument of the call",
 				   name));
