@@ -100,6 +100,12 @@ lock_file() {
 	! grep -n '"resolved"' tests/*/package-lock.json
 }
 
+# The top level has what it is to have, and nothing that was left there.
+top_level() {
+	! git ls-files 2>/dev/null | sed 's,/.*,,' | sort -u | grep -vxE \
+		'core|gate|routines|golden|tests|Makefile|README\.md|LICENSE|\..*'
+}
+
 # Nothing is built here (-n), and make tells of sub-makes on their own.
 job_server() {
 	! env -u MAKEFLAGS -u MAKELEVEL make -n -j2 demo 2>&1 | grep jobserver
@@ -111,6 +117,7 @@ check "the manual page names every command" manual_names_commands
 check "the manual page names every option" manual_names_options
 check "README.md" readme
 check "core/README.md is a map of what there is" map
+check "the top level holds nothing else" top_level
 check "sub-makes share the job server" job_server
 check "the lock files of npm have no addresses" lock_file
 check "each row of rows.def has its test" tests/rows.sh
