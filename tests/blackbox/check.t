@@ -332,7 +332,7 @@ for word in mcp-client mcp-query script harness timeout stdout_max tool; do
 done
 out_like "steps: a long key stands apart from its text" '^  args_from_data  what becomes'
 run_matins steps --json
-json_is "steps --json lists types and their keys" steps '#9' steps[0].type mcp-client \
+json_is "steps --json lists types and their keys" steps '#10' steps[0].type mcp-client \
 	steps[0].keys[0].name name
 run_matins steps x
 exit_is "steps: takes no argument" 64
