@@ -425,23 +425,28 @@ static void on_signal(void *arg, int signal)
 			gate_again_signal(&c->slot[i].runs, SIGTERM);
 }
 
+/* Begin a shard in each slot that is free. */
+static void begin_all(struct crew *c)
+{
+	uint64_t shard;
+
+	for (size_t i = 0; i < c->n_slots && !c->is_stopped; i++) {
+		struct slot *s = &c->slot[i];
+
+		if (s->is_busy || s->host->is_out ||
+		    (c->o->max && c->n_busy >= c->o->max) ||
+		    !next_shard(c, &shard))
+			continue;
+		begin_slot(c, s, shard);
+	}
+}
+
 static int run_crew(struct crew *c, struct err *err)
 {
-	do {
-		uint64_t shard;
-
-		for (size_t i = 0; i < c->n_slots && !c->is_stopped; i++) {
-			struct slot *s = &c->slot[i];
-
-			if (s->is_busy || s->host->is_out ||
-			    (c->o->max && c->n_busy >= c->o->max) ||
-			    !next_shard(c, &shard))
-				continue;
-			begin_slot(c, s, shard);
-		}
-		if (c->n_busy && loop_turn(&c->loop, err) < 0)
+	/* one turn may end all that run: new ones are begun before the look */
+	while (begin_all(c), c->n_busy)
+		if (loop_turn(&c->loop, err) < 0)
 			return -1;
-	} while (c->n_busy);
 	return 0;
 }
 

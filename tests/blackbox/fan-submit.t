@@ -26,6 +26,16 @@ args = ["-c", "echo $1 >>sent; test ! -e slow || sleep 20", "sh", "$input.n"]
 cwd = "."
 idempotent = false
 sandbox = { write = ["."] }
+
+[routines.held]
+params = { n = { type = "integer" } }
+[[routines.held.steps]]
+name = "wait"
+type = "script"
+command = "/bin/sh"
+args = ["-c", "while test -e held; do sleep 0.05; done"]
+cwd = "."
+sandbox = { read = ["."] }
 END
 for ((i = 0; i < 60; i++)); do echo "{\"n\":$i}"; done >in.jsonl
 
@@ -55,6 +65,24 @@ is "retry: by the engine of the last submit" \
 run_matins fan status d --json
 json_is "retry: nothing is a failure any more" ok 60 failed 0
 is "retry: the failure was put aside" "$(find d/retried -type f | wc -l)" 1
+
+# ---- shards that end at once ----
+
+head -n 4 in.jsonl >four.jsonl
+run_matins fan plan held --inputs four.jsonl --per-shard 1 -o both
+: >held
+"$BIN" fan submit both --engine local --max 2 >/dev/null 2>&1 &
+pid=$!
+run_here() { (($(find both/running -type f 2>/dev/null | wc -l) == $1)); }
+wait_for 15 run_here 2
+kill -STOP $pid
+rm held
+wait_for 15 run_here 0
+kill -CONT $pid
+wait $pid
+is "two shards that end in one turn: the others run: status 0" $? 0
+run_matins fan status both --json
+json_is "two shards that end in one turn: nothing is missing" ok 4 missing 0
 
 # ---- what must not run twice ----
 
