@@ -518,12 +518,35 @@ static void give_turn(struct client *c, struct call *call,
 		loop_timer_set(c->ctx.loop, &c->turn, now_of(c));
 }
 
+static bool is_audited(const struct client *c, const struct client_call *o)
+{
+	return o->tool && c->o.audit && strcmp(c->o.audit, "off") != 0;
+}
+
+static int begin_audit(struct client *c, struct call *call, struct err *err)
+{
+	return audited_begin(&c->audit, &call->o, c->o.audited_as, c->ctx.scrub,
+			     strcmp(c->o.audit, "full") == 0,
+			     c->ctx.loop->clock, &call->audited, err);
+}
+
+/* Write both lines of a call that waited for its turn, and was not made. */
+static void note_unmade(struct client *c, struct call *call)
+{
+	struct err err = ERR_INIT;
+
+	if (call->asked_ns && !call->has_turn && !call->audited &&
+	    is_audited(c, &call->o) && begin_audit(c, call, &err) < 0)
+		log_error("%s", err.msg);
+}
+
 /* e  the last event of the call */
 static void remove_call(struct client *c, struct call *call,
 			const struct client_event *e)
 {
 	size_t i = (size_t)(call - c->call);
 
+	note_unmade(c, call);
 	audited_end(c->audit, call->audited, e, c->ctx.loop->clock);
 	give_turn(c, call, e);
 	release_call(call);
@@ -607,11 +630,6 @@ static uint64_t time_of(const struct client *c, const struct call *call)
 	return ms ? ms : UINT64_MAX;
 }
 
-static bool is_audited(const struct client *c, const struct client_call *o)
-{
-	return o->tool && c->o.audit && strcmp(c->o.audit, "off") != 0;
-}
-
 static int send_call(struct client *c, struct call *call, struct err *err)
 {
 	const struct client_call *o = &call->o;
@@ -619,10 +637,7 @@ static int send_call(struct client *c, struct call *call, struct err *err)
 	uint64_t now = now_of(c), ticket;
 	int r;
 
-	if (is_audited(c, o) &&
-	    audited_begin(&c->audit, o, c->o.audited_as, c->ctx.scrub,
-			  strcmp(c->o.audit, "full") == 0, c->ctx.loop->clock,
-			  &call->audited, err) < 0)
+	if (is_audited(c, o) && begin_audit(c, call, err) < 0)
 		return -1;
 	if (o->tool)
 		r = session_call_tool(s, o->tool, o->params, o->as_task, now,
@@ -656,8 +671,6 @@ static int take_turn(struct client *c, struct call *call, struct err *err)
 
 	if (!is_throttled(c, &call->o) || call->has_turn)
 		return 1;
-	if (!call->asked_ns)
-		call->asked_ns = now_of(c);
 	left_ms = time_left(c, call, time_of(c, call));
 	if (!left_ms)
 		return err_set(err, ERR_DEADLINE,
@@ -691,8 +704,11 @@ static void send_waiting(struct client *c)
 		struct call *call = &c->call[i];
 		int turn;
 
-		if (call->session_ticket ||
-		    (is_held && is_throttled(c, &call->o)))
+		if (call->session_ticket)
+			continue;
+		if (is_throttled(c, &call->o) && !call->asked_ns)
+			call->asked_ns = now_of(c);
+		if (is_held && call->asked_ns)
 			continue;
 		turn = take_turn(c, call, &err);
 		is_held |= turn == 0;

@@ -72,6 +72,11 @@ for _ in 1 2 3; do
 	"$BIN" call wait --no-list -c k.toml --server slow >/dev/null 2>&1 &
 	pids+=($!)
 done
+# unmade SERVER: the state in the last line of its calls
+unmade() {
+	grep "\"server\":\"$1\"" "$T/state/matins/audit.jsonl" | tail -n 1 |
+		sed -n 's/.*"event":"done".*"state":"\([a-z_]*\)".*/\1/p'
+}
 calls() {
 	[[ $(grep -c '"event":"call"' "$T/state/matins/audit.jsonl") -eq $1 ]]
 }
@@ -79,7 +84,8 @@ wait_for 20 calls 2
 run_matins call wait --no-list -c k.toml --server slow --timeout 1s --json
 json_is "no more than two calls at once" error.kind deadline_call \
 	error.message '~max_concurrent'
-is "no more than two were made" "$(grep -c '"event":"call"' "$T/state/matins/audit.jsonl")" 2
+is "the call that got no turn is in the audit" "$(unmade slow)" timeout
+is "the two that were made go on" "$(grep -c '"event":"done"' "$T/state/matins/audit.jsonl")" 1
 for pid in "${pids[@]}"; do
 	kill -KILL "$pid"
 	wait "$pid" 2>/dev/null
@@ -89,12 +95,39 @@ call
 exit_is "one alone" 0
 "$BIN" call wait --no-list -c k.toml --server slow >/dev/null 2>&1 &
 pid=$!
-wait_for 20 calls 3 || wait_for 1 calls 4
+wait_for 20 calls 4
 run_matins audit --verify
 exit_is "turns of the dead are free again" 0
 like "turns of the dead are free again: a call" "$(tail -n 1 "$T/state/matins/audit.jsonl")" '"event":"call".*"server":"slow"'
 kill -KILL $pid
 wait $pid 2>/dev/null
+
+# ---- calls without a turn, in the audit ----
+
+config $'rate = "1/h"\naudit = true'
+call
+is "a call with a turn" "$(unmade s)" ok
+call
+is "no turn by rate: a call" "$(unmade s)" timeout
+run_matins run -c k.toml r
+like "no turn by rate: a step" "$(unmade s)" '^(timeout|cancelled)$'
+is "each has both lines" "$(grep -c '"server":"s"' "$T/state/matins/audit.jsonl")" 6
+head -n 3 calls >three
+LIMIT_S=20 run_matins call --batch three -j 3 -c k.toml --server s --timeout 1s
+is "a call that waits behind another one has its lines" \
+	"$(tail -n 6 "$T/state/matins/audit.jsonl" | grep -c '"server":"s".*"state":"timeout"')" 3
+run_matins audit --verify
+exit_is "the chain is whole" 0
+for file in "$T"/state/matins/rates/*; do
+	rm -r "$file"
+	mkdir "$file"
+done
+call --json
+json_is "a bucket that cannot be read: no call" error.kind protection
+is "a bucket that cannot be read: in the audit" "$(unmade s)" denied
+config $'rate = "1/h"\naudit = "off"'
+call
+is "audit = \"off\": no line" "$(grep -c '"server":"s"' "$T/state/matins/audit.jsonl")" 14
 
 for rate in 60 60/m 0/s; do
 	config "rate = \"$rate\""
