@@ -292,7 +292,7 @@ check-unit: $(UNIT_PICKED) ## the functions of each room; T=pattern picks files 
 	@PICK='$(T)' tests/run.sh $(picked-unit)
 
 .PHONY: check-blackbox
-check-blackbox: all $(HELPER) $(NPM) $(ORDINARY) ## the program from outside; T=pattern picks
+check-blackbox: all $(HELPER) $(NPM) $(ORDINARY) $(CONFORMANCE) ## the program from outside; T=pattern picks
 	@rm -rf $(O)/reports && mkdir -p $(O)/reports
 	@REPORTS=$(CURDIR)/$(O)/reports tests/run.sh \
 		$(call picked,$(BLACKBOX)) $(if $(T),,--then tests/reports.py)

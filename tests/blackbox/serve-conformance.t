@@ -1,0 +1,153 @@
+#!/usr/bin/env bash
+# `matins serve --http` under the public conformance suite: every scenario for
+# servers, in each revision that it is for, through the gateway to a server of
+# the older era and to one of the newer. tests/conformance/front.py gives the
+# suite a token and its own names of tools, tests/conformance/offered.py has
+# what the scenarios call. A scenario passes when no check of it fails, warns or
+# is skipped.
+. "${BASH_SOURCE%/*}/lib.sh"
+
+modules=$TOP/build/conformance/node_modules
+suite=$modules/@modelcontextprotocol/conformance
+node=$(echo "$modules"/node-linux-*/bin/node)
+ldconfig -p 2>/dev/null | grep -q 'libmicrohttpd\.so\.12' ||
+	skip_all "libmicrohttpd is not installed: make deps"
+if [[ ! -x $node || ! -e $suite/package.json ]] || ! _reachable "$node"; then
+	skip_all "the suite is not here: make build/conformance/.installed"
+fi
+
+# Left out: date of the suite, era of the server (* any of both), scenario, check (* all
+# of them), and why.
+cat >left-out <<'END_OF_TABLE'
+2025-11-25 * server-sse-polling * serve closes no stream in the middle of a call: events are not kept to be sent again
+* * logging-set-level * serve does not hand logging on yet
+* * tools-call-with-logging * serve does not hand logging on yet
+* * completion-complete * serve does not hand completion on yet
+* * resources-subscribe * serve does not hand subscriptions on yet
+* * resources-unsubscribe * serve does not hand subscriptions on yet
+2026-07-28 * server-stateless sep-2575-server-rejects-undeclared-capability a server is told the abilities of serve, not yet those of the client
+2026-07-28 * server-stateless sep-2575-missing-capability-http-400 likewise
+2026-07-28 * server-stateless sep-2575-server-sends-prompts-list-changed-on-subscription changes of prompts are not asked for yet
+2026-07-28 * sep-2164-resource-not-found sep-2164-data-uri an error of serve has no data yet
+2026-07-28 * input-required-result-basic-elicitation * questions have names of serve, not yet those of the server
+2026-07-28 * input-required-result-ignore-extra-params * answers without a state are not handed on yet
+2026-07-28 * input-required-result-basic-list-roots * serve does not hand roots/list on yet
+2026-07-28 * input-required-result-multiple-input-requests * serve does not hand roots/list on yet
+END_OF_TABLE
+
+# Scenarios of no dated revision are of extensions that serve does not declare.
+cat >extensions <<'END_OF_TABLE'
+sep-2640-skills- a server's skills are its resources; serve adds none
+tasks- serve runs each call to its end
+END_OF_TABLE
+
+cat >result.py <<'END_OF_SCRIPT'
+"""result.py DATE ERA SCENARIO: what stands against a scenario, a line each."""
+import glob
+import json
+import sys
+
+date, era, scenario = sys.argv[1:]
+left_out = [line.split(None, 4) for line in open("left-out")]
+found = [f for f in glob.glob(f"{date}.{era}/server-{scenario}-2*/checks.json")]
+if len(found) != 1:
+    print("the suite did not run it")
+    raise SystemExit
+checks = json.load(open(found[0]))
+for c in checks:
+    if c["status"] in ("SUCCESS", "INFO"):
+        continue
+    if not any(a in ("*", date) and b in ("*", era) and s == scenario and
+               i in ("*", c["id"]) for a, b, s, i, _ in left_out):
+        print(c["status"], c["id"], c.get("errorMessage") or "")
+if not any(c["status"] == "SUCCESS" for c in checks):
+    print("nothing was checked")
+END_OF_SCRIPT
+
+# Scenarios that wait for messages some hundred milliseconds, or count those of
+# a client that drops what comes together with an answer: on a machine that is
+# busy they are tried again.
+timed=" server-stateless tools-call-with-logging tools-call-with-progress "
+
+# suite NAME DATE OPTIONS...: run it against the front on $port
+suite() {
+	local name=$1 date=$2
+
+	shift 2
+	PATH=${node%/*}:$PATH timeout -k 5 "${LIMIT_S:-200}" "$node" \
+		"$suite/dist/index.js" server --url "http://127.0.0.1:$port/mcp" \
+		--spec-version "$date" --timeout 60000 -o "$name" "$@" \
+		>>"$name/said" 2>&1 </dev/null
+}
+
+# judge DATE ERA SCENARIO: what stands against it
+judge() {
+	local date=$1 era=$2 name=$3 tries=5 wrong
+
+	wrong=$("$PYTHON" result.py "$date" "$era" "$name")
+	while [[ -n $wrong && $timed == *" $name "* ]] && ((tries-- > 0)); do
+		rm -rf "$date.$era/server-$name"-2*
+		suite "$date.$era" "$date" --scenario "$name"
+		wrong=$("$PYTHON" result.py "$date" "$era" "$name")
+	done
+	printf '%s' "$wrong"
+}
+
+# Run the suite of a date against serve before a server of an era.
+run_suite() {
+	local date=$1 era=$2 name url token port server front of
+
+	name=$date.$era
+	mkdir "$name"
+	cat >"$name/matins.toml" <<-END
+		[servers.s]
+		command = "$PYTHON"
+		args = ["offered.py", "$era"]
+		cwd = ".."
+		sandbox = { read = [".."] }
+	END
+	"$BIN" serve -c "$name/matins.toml" --http 127.0.0.1:0 \
+		>/dev/null 2>"$name/log" &
+	server=$!
+	wait_for 20 grep -q 'http://' "$name/log"
+	url=$(grep -aoE 'http://[0-9.:]+/mcp' "$name/log")
+	token=$(sed -n 's/.*token in //p' "$name/log")
+	"$PYTHON" "$TOP/tests/conformance/front.py" "$name/port" "$url" \
+		"$token" s >"$name/front" 2>&1 &
+	front=$!
+	wait_for 20 test -e "$name/port"
+	port=$(<"$name/port")
+	suite "$name" "$date" --suite all
+	while read -r name of; do
+		[[ $of == "$date" ]] || continue
+		grep -qE "^($date|\*) ($era|\*) $name \* " left-out && continue
+		is "$date, a server of $era: $name" \
+			"$(judge "$date" "$era" "$name")" ""
+	done <scenarios
+	kill "$front" "$server"
+	wait "$front" "$server"
+	nothing_left "$date, a server of $era: nothing is left" "$T/offered.py"
+}
+
+# "SCENARIO DATE" of each that the suite lists.
+"$node" "$suite/dist/index.js" list --server >listed 2>&1
+sed -nE 's/^ *- ([a-z0-9-]+) \[(.*)\]$/\1,\2/p' listed |
+	awk -F, '{ for (i = 2; i <= NF; i++) print $1, $i }' >scenarios
+ok "the suite has scenarios" test -s scenarios
+cp "$TOP/tests/conformance/offered.py" .
+
+while read -r name date; do
+	[[ $date == extension ]] || continue
+	ok "$name is left out with a reason" \
+		awk -v name="$name" 'index(name, $1) == 1 { found = 1 }
+			END { exit !found }' extensions
+done <scenarios
+
+for both in "2025-03-26 2025-11-25" "2025-06-18 2025-11-25" \
+	"2025-11-25 2025-11-25" "2026-07-28 2026-07-28" \
+	"2025-11-25 2026-07-28"; do
+	read -r date era <<<"$both"
+	run_suite "$date" "$era"
+done
+
+done_testing
