@@ -103,6 +103,8 @@ static void leave_batch(struct server_session *s, struct server_batch *b)
 /* Take a question back; one that was sent as a request is cancelled. */
 void server_withdraw(struct server_call *c, struct server_question *q)
 {
+	/* the answer of the call may be written already, and follows */
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct server_question **at = &c->questions;
 	struct rpc_writer w;
 
@@ -110,16 +112,21 @@ void server_withdraw(struct server_call *c, struct server_question *q)
 		at = &(*at)->next;
 	*at = q->next;
 	if (!server_is_alone(c)) {
-		rpc_begin_notification(&w, &c->s->out,
-				       "notifications/cancelled");
+		rpc_begin_notification(&w, &out, "notifications/cancelled");
 		jw_kv_object(&w.jw, "params");
 		jw_kv_int(&w.jw, "requestId", (int64_t)q->number);
 		jw_end(&w.jw);
 		rpc_end(&w);
-		emit(c->s, c, SERVER_MESSAGE);
+		c->s->send(c->s->send_arg, c, buf_str(&out), SERVER_MESSAGE);
 	}
 	buf_release(&q->params);
 	free(q);
+}
+
+static void withdraw_all(struct server_call *c)
+{
+	while (c->questions)
+		server_withdraw(c, c->questions);
 }
 
 static void free_call(struct server_call *c)
@@ -127,12 +134,7 @@ static void free_call(struct server_call *c)
 	struct server_session *s = c->s;
 	struct server_call **at = &s->calls;
 
-	struct server_question *q, *after;
-
-	for (q = c->questions; q; q = after) {
-		after = q->next;
-		server_withdraw(c, q);
-	}
+	withdraw_all(c);
 	while (*at != c)
 		at = &(*at)->next;
 	*at = c->next;
@@ -147,6 +149,7 @@ static void send_answer(struct server_call *c)
 {
 	struct server_session *s = c->s;
 
+	withdraw_all(c);
 	if (c->batch)
 		buf_add_str(&c->batch->answers, buf_str(&s->out));
 	/* one that is parked has no request that it could answer */
@@ -291,19 +294,21 @@ static void drop_call(struct server_call *c)
 	free_call(c);
 }
 
-/* Give up the oldest of too many calls that wait for input. */
-static void bound_parked(struct server_session *s)
+/* Give up the oldest of too many calls that wait for input, but for `last`,
+   which began to and may be older: its question is returned. */
+static void bound_parked(struct server_session *s,
+			 const struct server_call *last)
 {
 	struct server_call *oldest = NULL;
 	size_t n = 0;
 
 	for (struct server_call *c = s->calls; c; c = c->next) {
-		if (c->id.raw.p)
+		if (c->id.raw.p || c == last)
 			continue;
 		oldest = c;
 		n++;
 	}
-	if (n > SERVER_PARKED_MAX)
+	if (n >= SERVER_PARKED_MAX)
 		drop_call(oldest);
 }
 
@@ -339,7 +344,7 @@ static void park(struct server_call *c)
 	free((char *)c->id.raw.p);
 	c->id.raw = c->token = (struct str){NULL, 0};
 	c->to = NULL;
-	bound_parked(s);
+	bound_parked(s, c);
 }
 
 struct server_question *server_ask(
@@ -847,6 +852,7 @@ static void on_notification(struct server_session *s,
 		c = find_call(s, id);
 	if (!c)
 		return;
+	withdraw_all(c);
 	/* no answer follows, and whoever waits for it learns that */
 	if (!c->batch)
 		emit(s, c, SERVER_ANSWER);

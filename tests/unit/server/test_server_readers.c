@@ -126,3 +126,77 @@ TEST(readers, a_batch_that_is_cancelled, ends_for_its_reader)
 	tell(&r, "two", STR(CANCEL));
 	ends(&r, "one: \n");
 }
+
+/* ---- questions ---- */
+
+static void on_reply(UNUSED void *arg, UNUSED const struct server_reply *r)
+{
+}
+
+TEST(readers, an_answer_with_an_open_question, is_the_last_message)
+{
+	struct readers r;
+
+	open_readers(&r);
+	r.s.can.sampling = true;
+	tell(&r, "one", STR(WAIT));
+	assert_non_null(server_ask(r.open, "sampling/createMessage", STR("{}"),
+				   on_reply, NULL));
+	buf_clear(&r.log);
+	answer(&r);
+	ends(&r, "one: {\"jsonrpc\":\"2.0\",\"method\":"
+		 "\"notifications/cancelled\",\"params\":{\"requestId\":1}}\n"
+		 "one: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n");
+}
+
+TEST(readers, a_cancelled_call_with_an_open_question, ends_for_its_reader)
+{
+	struct readers r;
+
+	open_readers(&r);
+	r.s.can.sampling = true;
+	tell(&r, "one", STR(WAIT));
+	assert_non_null(server_ask(r.open, "sampling/createMessage", STR("{}"),
+				   on_reply, NULL));
+	buf_clear(&r.log);
+	tell(&r, "two", STR(CANCEL));
+	ends(&r, "one: {\"jsonrpc\":\"2.0\",\"method\":"
+		 "\"notifications/cancelled\",\"params\":{\"requestId\":1}}\n"
+		 "one: \n");
+}
+
+#define ALONE                                                             \
+	"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"wait\",\"params\":{"  \
+	"\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":"         \
+	"\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":{" \
+	"\"sampling\":{}}}}}"
+
+/* Ask within a call that is open, which waits for input from then on. */
+static struct server_question *park(struct server_call *c)
+{
+	return server_ask(c, "sampling/createMessage", STR("{}"), on_reply,
+			  NULL);
+}
+
+TEST(readers, the_oldest_call_asks_last, keeps_its_question)
+{
+	struct server_call *first;
+	struct readers r;
+
+	open_readers(&r);
+	r.s.is_shared = true;
+	tell(&r, "one", STR(ALONE));
+	first = r.open;
+	for (size_t i = 0; i < SERVER_PARKED_MAX; i++) {
+		tell(&r, "two", STR(ALONE));
+		assert_non_null(park(r.open));
+	}
+	assert_int_equal(r.s.n_calls, SERVER_PARKED_MAX + 1);
+	buf_clear(&r.log);
+	assert_non_null(park(first));
+	assert_non_null(first->questions);
+	assert_int_equal(r.s.n_calls, SERVER_PARKED_MAX);
+	assert_non_null(strstr(buf_cstr(&r.log), first->state));
+	server_release(&r.s);
+	buf_release(&r.log);
+}
