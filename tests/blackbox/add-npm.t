@@ -116,7 +116,7 @@ for s in 0.3 1.2; do
 	kill -KILL $pid 2>/dev/null
 	wait $pid 2>/dev/null
 	grep -q '^\[servers.killed\]' matins.toml && run_matins remove killed
-	wait_for 10 swept tiny
+	wait_for 30 swept tiny
 	is "killed after $s s: nothing is left" "$(leftovers)" tiny
 	file_is "killed after $s s: the configuration is whole" \
 		matins.toml first.toml

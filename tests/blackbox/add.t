@@ -449,14 +449,14 @@ for ms in 005 020 050 100 200 400; do
 		exit_is "after $ms ms: it is in the table, and whole" 0
 		run_matins remove killed
 	fi
-	wait_for 10 swept "$(<first.list)"
+	wait_for 30 swept "$(<first.list)"
 	is "after $ms ms: nothing is left" "$(leftovers)" "$(<first.list)"
 	file_is "after $ms ms: the configuration is whole" matins.toml first.toml
 done
 ended() {
 	[[ -z $(_with_mark "$servers/killed") ]]
 }
-wait_for 10 ended
+wait_for 30 ended
 nothing_left "no program is left" "$servers/killed"
 
 # ---- an upgrade that is killed ----
@@ -491,7 +491,7 @@ if "$HELPERS/fail" tried lseek EIO 1000 -- "$(type -P true)" 2>/dev/null; then
 else
 	skip "an upgrade that is killed" "no process can be traced here"
 fi
-wait_for 10 swept "$(leftovers | grep -v '^up\.')"
+wait_for 30 swept "$(leftovers | grep -v '^up\.')"
 is "nothing is left of it" "$(ls -A "$base/installing")" ""
 run_matins upgrade up second
 exit_is "then it is upgraded" 0

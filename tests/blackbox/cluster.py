@@ -191,7 +191,7 @@ MinJobAge=10
 
     def end(self):
         """until nothing is left: a process that is killed may leave orphans"""
-        for _ in range(100):
+        for _ in range(1000):
             left = below(os.getpid())
             if not left:
                 return

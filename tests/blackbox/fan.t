@@ -344,7 +344,7 @@ run_matins fan plan once --inputs in.jsonl -o once
 touch slow
 "$BIN" fan exec once --shard 0 >/dev/null 2>&1 &
 pid=$!
-wait_for 10 test -s sent
+wait_for 25 test -s sent
 run_matins fan exec once --shard 0 --json
 exit_is "a claim that is held elsewhere: status 75" 75
 json_is "and the input stays as it is" held 1

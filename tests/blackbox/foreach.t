@@ -131,7 +131,7 @@ json_is "foreach: the time is that of each" \
 mkdir work
 {
 	printf '[sandbox]\nwrite = ["%s/work"]\nexec = ["sleep"]\n' "$T"
-	listed '[0,4321,1]'
+	listed '[0,4322,1]'
 	plain each sh "args = ['-c', 'sleep \$0; : >$T/work/begun; sleep \$0', '\$item']" \
 		'foreach = "$steps.list.json"' 'timeout = "1m"'
 } | sed "s/sleep \$0; :/:/" >r.toml
@@ -143,7 +143,7 @@ kill -INT "$pid"
 status=0
 wait "$pid" || status=$?
 exit_is "foreach, SIGINT: the status" 130
-nothing_left "foreach, SIGINT: nothing runs on" 'sleep 4321'
+nothing_left "foreach, SIGINT: nothing runs on" 'sleep 4322'
 json_is "foreach, SIGINT: what there was, and what there was not" \
 	step_results[1].reason cancelled step_results[1].data.items[0].state ok \
 	step_results[1].data.items[1].reason cancelled \

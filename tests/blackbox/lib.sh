@@ -488,12 +488,12 @@ json_get() {
 	_json_at --get "${2:-$out}" "$1"
 }
 
-# nothing_left NAME MARK: no process has MARK in its command line; children
-# of a tree that was ended may take a moment to vanish
+# nothing_left NAME MARK: no process has MARK in a word of its command line;
+# children of a tree that was ended may take a moment to vanish
 nothing_left() {
 	local i left=
 
-	for i in 1 2 3 4 5 6 7 8 9 10; do
+	for ((i = 0; i < 100; i++)); do
 		left=$(_with_mark "$2")
 		[[ -z $left ]] && break
 		sleep 0.1
@@ -505,17 +505,16 @@ nothing_left() {
 	fi
 }
 
-# PIDs (other than ours) whose command line contains a text
+# PIDs (other than ours) whose command line contains a text; starts no program
 _with_mark() {
-	local dir pid
+	local dir pid words IFS=$'\n'
 
 	for dir in /proc/[0-9]*; do
 		pid=${dir#/proc/}
 		[[ $pid == "$$" || $pid == "$BASHPID" ]] && continue
-		if grep -aFqs -e "$1" "$dir/cmdline" 2>/dev/null; then
-			echo "$pid"
-		fi
-	done
+		mapfile -d '' words 2>/dev/null <"$dir/cmdline" || continue
+		[[ "${words[*]}" != *"$1"* ]] || echo "$pid"
+	done 2>/dev/null
 }
 
 # wait_for SECONDS COMMAND...: until the command succeeds

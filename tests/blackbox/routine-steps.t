@@ -111,7 +111,7 @@ mkdir work
 	printf '[sandbox]\nwrite = ["%s/work"]\nexec = ["sleep"]\n' "$T"
 	step top sub routine 'routine = "sub"'
 	step sub slow script 'command = "sh"' \
-		"args = ['-c', ': >$T/work/begun; sleep 4321']" 'timeout = "1m"'
+		"args = ['-c', ': >$T/work/begun; sleep 4323']" 'timeout = "1m"'
 	say sub after '"x"'
 	step quick sub routine 'routine = "sub"' 'timeout = "1s"'
 } >stop.toml
@@ -125,18 +125,18 @@ exit_is "SIGINT in a routine within: the status" 130
 json_is "SIGINT in a routine within: a whole report" step_results[0].reason cancelled \
 	step_results[0].data.step_results[0].reason cancelled \
 	step_results[0].data.step_results[1].begun false
-nothing_left "SIGINT in a routine within: nothing runs on" 'sleep 4321'
+nothing_left "SIGINT in a routine within: nothing runs on" 'sleep 4323'
 run_matins run -c stop.toml quick --json
 json_is "the time of a routine within" step_results[0].reason deadline_call \
 	step_results[0].data.step_results[0].reason cancelled
-nothing_left "the time of a routine within: nothing runs on" 'sleep 4321'
+nothing_left "the time of a routine within: nothing runs on" 'sleep 4323'
 
 # an end while a routine within asks for what it needs
 {
 	step quick sub routine 'routine = "ask"' 'timeout = "500ms"'
 	step top sub routine 'routine = "ask"'
 	step ask one script 'command = "true"' \
-		"env = { A = { cmd = \"sh -c ': >$T/work/asked; sleep 4321; echo v'\" } }"
+		"env = { A = { cmd = \"sh -c ': >$T/work/asked; sleep 4323; echo v'\" } }"
 	step ask two script 'command = "true"' \
 		"env = { B = { cmd = \"sh -c ': >$T/work/asked2; echo v'\" } }"
 	printf '[sandbox]\nwrite = ["%s/work"]\nexec = ["sleep"]\n' "$T"

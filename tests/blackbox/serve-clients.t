@@ -125,7 +125,7 @@ if ! ldconfig -p 2>/dev/null | grep -q 'libmicrohttpd\.so\.12'; then
 fi
 "$BIN" serve --http 127.0.0.1:0 2>log &
 server=$!
-wait_for 20 grep -q 'http://' log
+wait_for 60 grep -q 'http://' log
 url=$(grep -aoE 'http://[0-9.:]+/mcp' log)
 token=$(<"$(sed -n 's/.*token in //p' log)")
 cat >mcporter.json <<-END

@@ -103,7 +103,7 @@ exit_is "a token that can be guessed is not used" 1
 
 "$BIN" serve --http 127.0.0.1:0 >served 2>log &
 server=$!
-wait_for 20 grep -q 'http://' log
+wait_for 60 grep -q 'http://' log
 url=$(grep -aoE 'http://[0-9.:]+/mcp' log)
 token=$(sed -n 's/.*token in //p' log)
 is "the token that was made is only ours" "$(stat -c %a "$token")" 600

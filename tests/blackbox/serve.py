@@ -378,8 +378,9 @@ def changes(c):
     c.ask("tools/call", alone({"name": "mcp__new__change"}))
     told = [m for m in c.messages if m.get("method") ==
             "notifications/tools/list_changed"]
-    if not told:
-        told = [c.read()]
+    while not told:
+        m = c.read()
+        told = [m] if m.get("method", "").endswith("/list_changed") else []
     if told[0]["params"]["_meta"][META + "subscriptionId"] != n:
         say("the newer era", told)
     del c.messages[:]

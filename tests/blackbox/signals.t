@@ -26,7 +26,7 @@ exec = ["sleep"]
 name = "slow"
 type = "script"
 command = "sh"
-args = ["-c", "echo partial; : >$T/work/begun; sleep 4321"]
+args = ["-c", "echo partial; : >$T/work/begun; sleep 4324"]
 timeout = "8s"
 [[routines.r.steps]]
 name = "next"
@@ -47,7 +47,7 @@ timeout = "8s"
 name = "a"
 type = "script"
 command = "true"
-env = { A = { cmd = "sh -c ': >$T/work/begun; sleep 4321'" } }
+env = { A = { cmd = "sh -c ': >$T/work/begun; sleep 4324'" } }
 END
 
 begin r
@@ -62,7 +62,7 @@ json_is "SIGINT: a step before its turn is counted apart" \
 	step_results[0].begun absent step_results[1].begun false
 json_is "SIGINT: one that is disabled stays so" \
 	step_results[2].reason disabled step_results[2].begun absent
-nothing_left "SIGINT: nothing is left" 4321
+nothing_left "SIGINT: nothing is left" 4324
 run_matins show last
 out_like "SIGINT: so it stands in the kept report" '1 failed, 1 not begun$'
 out_like "SIGINT: and in the heading of the step" '^## .* — not begun$'
@@ -98,7 +98,7 @@ json_is "while a credential is asked for: cancelled, not skipped" \
 json_is "while a credential is asked for: nothing ran, and no success" \
 	summary 'secret: 0 ran, 0 skipped, 0 failed, 1 not begun — nothing ran' \
 	success false
-nothing_left "while a credential is asked for: nothing is left" 4321
+nothing_left "while a credential is asked for: nothing is left" 4324
 
 rm -f work/begun
 (

@@ -129,11 +129,11 @@ cat >hang.py <<-'END'
 	import time
 	time.sleep(600)
 END
-sed "s/bad.py/hang.py/; s/^type = \"sync\"/&\ntimeout = \"1s\"/" matins.toml >hang.toml
+sed "s|bad.py|$T/hang.py|; s/^type = \"sync\"/&\ntimeout = \"1s\"/" matins.toml >hang.toml
 run_matins run -c hang.toml all --json
 json_is "a server that never answers: the time of the step ends it" \
 	step_results[0].state timeout
-nothing_left "and nothing of it runs on" hang.py
+nothing_left "and nothing of it runs on" "$T/hang.py"
 
 run_matins run some --record tape
 run_matins run some --replay tape --json
