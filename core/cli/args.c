@@ -96,6 +96,30 @@ struct args_meant args_meant_or(struct str word, const char *const *names,
 	return meant;
 }
 
+int args_action(const struct args *a, const char *name, const void *rows,
+		size_t n, size_t size, size_t *ret, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const char *given = a->n_positional ? a->positional[0] : "";
+	const char **words = ARENA_ARRAY(&arena, const char *, n);
+	const char *all = "";
+
+	for (size_t i = 0; i < n; i++) {
+		memcpy(&words[i], (const char *)rows + i * size,
+		       sizeof(words[i]));
+		all = arena_printf(&arena, "%s%s%s", all,
+				   i == 0	? ""
+				   : i == n - 1 ? " or "
+						: ", ",
+				   words[i]);
+	}
+	*ret = str_index(str_of(given), words, n);
+	if (*ret < n)
+		return 0;
+	return err_set(err, ERR_USAGE, "%s: name an action: %s%s", name, all,
+		       args_meant(str_of(given), words, n).text);
+}
+
 int args_bad(const char *name, const char *text, const char *want,
 	     struct err *err)
 {

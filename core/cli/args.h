@@ -105,6 +105,18 @@ int args_bad(const char *name, const char *text, const char *want,
 int args_count(const struct args *a, const char *name, unsigned max,
 	       unsigned *ret, struct err *err) MUST_USE;
 
+/*
+ * Find the first word among the actions of a command.
+ *
+ * name        of the command
+ * rows        n rows of `size` bytes; each begins with its word, a
+ *             `const char *`
+ * ret         number of the row
+ * errors      ERR_USAGE with all actions and the nearest one
+ */
+int args_action(const struct args *a, const char *name, const void *rows,
+		size_t n, size_t size, size_t *ret, struct err *err) MUST_USE;
+
 struct args_meant {
 	char text[256];
 };

@@ -500,7 +500,17 @@ static int read_words(struct adding *a, struct err *err)
 	return args_has(a->args, "print") ? 0 : refuse_known(a, err);
 }
 
-int cmd_add(const struct args *args, struct err *err)
+static int add(struct adding *a, struct err *err)
+{
+	if (read_words(a, err) < 0 || install(a, err) < 0)
+		return -1;
+	return a->has_failed ? STATUS_NOT_STARTED : 0;
+}
+
+/* Add or upgrade a server, with what both need. */
+static int adding(const struct args *args,
+		  int (*work)(struct adding *a, struct err *err),
+		  struct err *err)
 {
 	struct adding a = {
 		.args = args,
@@ -512,16 +522,17 @@ int cmd_add(const struct args *args, struct err *err)
 	int r;
 
 	foreign_init(&a.f);
-	r = read_words(&a, err);
-	if (r == 0)
-		r = install(&a, err);
-	if (r == 0 && a.has_failed)
-		r = STATUS_NOT_STARTED;
+	r = work(&a, err);
 	draft_release(&a.draft);
 	buf_release(&a.wanted);
 	rewrite_release(&a.to);
 	foreign_release(&a.f);
 	return r;
+}
+
+int cmd_add(const struct args *args, struct err *err)
+{
+	return adding(args, add, err);
 }
 
 /* ---- remove ---- */
@@ -743,20 +754,5 @@ static int upgrade(struct adding *a, struct err *err)
 
 int cmd_upgrade(const struct args *args, struct err *err)
 {
-	struct adding a = {
-		.args = args,
-		.to = REWRITE_INIT,
-		.draft = DRAFT_INIT,
-		.s = {.is_usable = true, .table = {.type = TOML_TABLE}},
-		.wanted = BUF_INIT(BUF_UNBOUNDED),
-	};
-	int r;
-
-	foreign_init(&a.f);
-	r = upgrade(&a, err);
-	draft_release(&a.draft);
-	buf_release(&a.wanted);
-	rewrite_release(&a.to);
-	foreign_release(&a.f);
-	return r;
+	return adding(args, upgrade, err);
 }

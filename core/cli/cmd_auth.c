@@ -482,28 +482,19 @@ static struct auth_verb actions[] = {
 static int check(const struct args *args, struct auth_verb **ret,
 		 struct err *err)
 {
-	const char *given = args->positional[0];
-	const char *words[ARRAY_LEN(actions)];
+	size_t i;
 
-	*ret = NULL;
-	for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
-		words[i] = actions[i].word;
-		if (given && strcmp(words[i], given) == 0)
-			*ret = &actions[i];
-	}
-	if (!*ret)
-		return err_set(
-			err, ERR_USAGE,
-			"auth: name an action: login, status or logout%s",
-			args_meant(str_of(given), words, ARRAY_LEN(words))
-				.text);
+	if (args_action(args, "auth", actions, ARRAY_LEN(actions),
+			sizeof(*actions), &i, err) < 0)
+		return -1;
+	*ret = &actions[i];
 	if (args->after)
 		return err_set(err, ERR_USAGE,
 			       "auth is for remote servers; a program gets its "
 			       "credentials from `env`");
 	if (args->n_positional + args_has(args, "url") > 2)
 		return err_set(err, ERR_USAGE, "auth %s: one server at a time",
-			       given);
+			       (*ret)->word);
 	return 0;
 }
 

@@ -417,22 +417,13 @@ static int check_options(const struct args *args, size_t action,
 int cmd_fan(const struct args *args, struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	const char *words[ARRAY_LEN(actions)], *given = args->positional[0];
 	struct fan_work w = {.args = args, .arena = &arena};
 	size_t i;
 	int r;
 
-	for (size_t k = 0; k < ARRAY_LEN(actions); k++)
-		words[k] = actions[k].word;
-	i = str_index(str_of(given), words, ARRAY_LEN(words));
-	if (i == ARRAY_LEN(actions))
-		return err_set(
-			err, ERR_USAGE,
-			"fan: name an action: plan, exec, submit, status, "
-			"retry or collect%s",
-			args_meant(str_of(given), words, ARRAY_LEN(words))
-				.text);
-	if (check_options(args, i, err) < 0)
+	if (args_action(args, "fan", actions, ARRAY_LEN(actions),
+			sizeof(*actions), &i, err) < 0 ||
+	    check_options(args, i, err) < 0)
 		return -1;
 	if (actions[i].is_new)
 		return actions[i].run(&w, err);

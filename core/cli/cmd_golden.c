@@ -592,26 +592,17 @@ static const struct verb {
 static int find_verb(const struct args *args, const struct verb **ret,
 		     struct err *err)
 {
-	const char *given = args->positional[0];
-	const char *names[ARRAY_LEN(verbs)];
+	size_t i;
 
-	for (size_t i = 0; given && i < ARRAY_LEN(verbs); i++) {
-		names[i] = verbs[i].name;
-		if (strcmp(verbs[i].name, given))
-			continue;
-		*ret = &verbs[i];
-		if (args->n_positional - 1 == (*ret)->has_routine)
-			return 0;
-		return err_set(err, ERR_USAGE, "golden %s: %s", given,
-			       (*ret)->has_routine ? "name one routine"
-						   : "takes no routine");
-	}
-	return err_set(
-		err, ERR_USAGE,
-		"golden: name an action: record, check, diff, review, accept, "
-		"reject, list or prune%s",
-		args_meant(str_of(given), names, given ? ARRAY_LEN(verbs) : 0)
-			.text);
+	if (args_action(args, "golden", verbs, ARRAY_LEN(verbs), sizeof(*verbs),
+			&i, err) < 0)
+		return -1;
+	*ret = &verbs[i];
+	if (args->n_positional - 1 == (*ret)->has_routine)
+		return 0;
+	return err_set(err, ERR_USAGE, "golden %s: %s", (*ret)->name,
+		       (*ret)->has_routine ? "name one routine"
+					   : "takes no routine");
 }
 
 /* Refuse an option that the verb would not heed. */

@@ -526,22 +526,15 @@ static const struct {
 int cmd_schedule(const struct args *args, struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	const char *words[ARRAY_LEN(actions)], *given = args->positional[0];
 	struct work w = {.args = args, .arena = &arena};
-	size_t i = 0;
+	size_t i;
 
-	for (size_t k = 0; k < ARRAY_LEN(actions); k++)
-		words[k] = actions[k].word;
-	i = str_index(str_of(given), words, ARRAY_LEN(words));
-	if (i == ARRAY_LEN(actions))
-		return err_set(
-			err, ERR_USAGE,
-			"schedule: name an action: add, list, remove or "
-			"show%s",
-			args_meant(str_of(given), words, ARRAY_LEN(words))
-				.text);
+	if (args_action(args, "schedule", actions, ARRAY_LEN(actions),
+			sizeof(*actions), &i, err) < 0)
+		return -1;
 	if (actions[i].takes_routine != (args->n_positional == 2))
-		return err_set(err, ERR_USAGE, "schedule %s: %s", given,
+		return err_set(err, ERR_USAGE, "schedule %s: %s",
+			       actions[i].word,
 			       actions[i].takes_routine ? "name one routine"
 							: "takes no name");
 	w.state = state_dir_find(&arena);

@@ -351,7 +351,7 @@ static struct catalogue_entry merged(struct catalogue *c,
 	return e;
 }
 
-/* What an entry says, in short. */
+/* The digest of what an entry says. */
 struct told {
 	unsigned char sum[SHA256_BYTES];
 	size_t at; /* the entry */

@@ -297,7 +297,7 @@ static void print(const void *arg, struct buf *out)
 
 /* ---- from input to input ---- */
 
-/* As it is shown: without what varies for golden. */
+/* A report as shown: without what varies for golden. */
 static struct str shown(const struct collector *c, const struct row *row,
 			struct arena *arena)
 {

@@ -1,6 +1,6 @@
 /*
  * One report of all inputs in their order, of the results that are there now.
- * It is streamed: memory does not grow with the inputs.
+ * Memory does not grow with the inputs: rows are streamed.
  */
 #ifndef CORE_FAN_COLLECT_H
 #define CORE_FAN_COLLECT_H

@@ -76,7 +76,7 @@ struct mcp_peer {
 	uint32_t oddities; /* missing or of another type: INI-5, RW-57 */
 	bool is_assumed;   /* no handshake: it knows neither way to begin */
 };
-/* What to say behind its revision: "", or that this is assumed. */
+/* Words behind the revision: "", or that it is assumed. */
 const char *mcp_peer_note(const struct mcp_peer *p) MUST_USE;
 /*
  * Write the params of initialize, or its result, as one object.
