@@ -226,14 +226,14 @@ loop() {
 	}'
 	{ printf '{"items":' && cat "$WORK/items" && echo '}'; } >"$WORK/params"
 	cat >"$WORK/loop.toml" <<-END
-		[servers.stub]
+		[servers.peer]
 		command = "$tools/stub_server"
 		[routines.given.params]
 		items = { type = "array" }
 		[[routines.given.steps]]
 		name = "each"
 		type = "mcp-client"
-		server = "stub"
+		server = "peer"
 		tool = "echo"
 		foreach = "\$input.items"
 		params = { id = "\$item.id", s = "\$item.s" }
@@ -245,7 +245,7 @@ loop() {
 		[[routines.made.steps]]
 		name = "each"
 		type = "mcp-client"
-		server = "stub"
+		server = "peer"
 		tool = "echo"
 		foreach = "\$steps.list.json"
 		params = { id = "\$item.id", s = "\$item.s" }
@@ -254,7 +254,7 @@ loop() {
 
 # The whole of both, with the report that a run keeps.
 loops() {
-	local call=("$BIN" call -q -c "$WORK/loop.toml" -s stub --batch)
+	local call=("$BIN" call -q -c "$WORK/loop.toml" -s peer --batch)
 	local run=("$BIN" run -q -c "$WORK/loop.toml") n=10000
 
 	heading "foreach over $n elements in one session, against call --batch"
@@ -277,7 +277,7 @@ fans() {
 
 	heading "a shard of $n inputs, against the same routine in one foreach"
 	cat >"$WORK/fan.toml" <<-END
-		[servers.stub]
+		[servers.peer]
 		command = "$tools/stub_server"
 		[routines.one.params]
 		id = { type = "integer" }
@@ -288,7 +288,7 @@ fans() {
 		[[routines.one.steps]]
 		name = "call"
 		type = "mcp-client"
-		server = "stub"
+		server = "peer"
 		tool = "echo"
 		params = { id = "\$input.id" }
 		[[routines.all.steps]]
