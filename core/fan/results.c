@@ -213,8 +213,10 @@ int results_shard(const struct results *s, uint64_t shard, uint64_t *ret,
 	if (fd < 0 || pread(fd, row, sizeof(row),
 			    (off_t)(s->table_at + shard * MANIFEST_ROW)) !=
 			      (ssize_t)sizeof(row))
-		return err_sys(err, fd < 0 ? errno : 0, "%s/manifest.json",
-			       s->path);
+		return fd < 0 ? err_sys(err, errno, "%s/manifest.json", s->path)
+			      : err_set(err, ERR_SYNTAX,
+					"%s/manifest.json ends before its rows",
+					s->path);
 	if (!manifest_offset((struct str){row, sizeof(row)}, ret))
 		return err_set(err, ERR_SYNTAX,
 			       "%s/manifest.json: the row of shard %llu",
@@ -389,7 +391,8 @@ static int place(struct results *s, struct draft *d, uint64_t *ret_dropped)
 	return 0;
 }
 
-int results_commit(struct results *s, uint64_t *ret_dropped, struct err *err)
+int results_commit(struct results *s, bool is_end, uint64_t *ret_dropped,
+		   struct err *err)
 {
 	int r = s->n_waiting ? flush(s) : 0, sys = errno;
 
@@ -404,6 +407,10 @@ int results_commit(struct results *s, uint64_t *ret_dropped, struct err *err)
 		(void)!unlinkat(s->dir, d->name, 0);
 	}
 	s->n_waiting = 0;
+	if (r == 0 && is_end) {
+		r = syncfs(s->dir);
+		sys = errno;
+	}
 	return r < 0 ? err_sys(err, sys, "%s: keep results", s->path) : 0;
 }
 
@@ -586,9 +593,10 @@ static int read_claim(const struct results *s, const char *key, struct buf *who,
 
 	if (fd < 0 && errno == ENOENT)
 		return 0;
-	if (fd < 0 || fd_read_all(fd, who, err) < 0)
-		return err_sys(err, fd < 0 ? errno : err->sys, "%s/%s", s->path,
-			       name.text);
+	if (fd < 0)
+		return err_sys(err, errno, "%s/%s", s->path, name.text);
+	if (fd_read_all(fd, who, err) < 0)
+		return err_wrap(err, "%s/%s", s->path, name.text);
 	return 1;
 }
 

@@ -63,11 +63,12 @@ size_t results_waiting(const struct results *s) MUST_USE;
  * Flush what was put, by one call for all of it, and link it in place. Results
  * that came second are dropped.
  *
+ * is_end       flush the names, too: a result that is said to be there stays
  * ret_dropped  is raised by their number
  * errors       ERR_SYS  what could not be linked is dropped, and stays missing
  */
-int results_commit(struct results *s, uint64_t *ret_dropped, struct err *err)
-	MUST_USE;
+int results_commit(struct results *s, bool is_end, uint64_t *ret_dropped,
+		   struct err *err) MUST_USE;
 /*
  * Take a result out of the way: one that is torn or, for `fan retry`, has
  * failed. One that turns out to be whole, or to have another state, is put

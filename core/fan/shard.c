@@ -206,13 +206,12 @@ static void beat(struct shard *s)
 		     s->done->ok + s->done->failed);
 }
 
-static void commit(struct shard *s)
+static void commit(struct shard *s, bool is_end)
 {
 	struct item *next;
 
-	if (!results_waiting(s->o->results))
-		return;
-	if (results_commit(s->o->results, &s->done->dropped, &s->err) < 0)
+	if (results_commit(s->o->results, is_end, &s->done->dropped, &s->err) <
+	    0)
 		fail(s);
 	for (struct item *i = s->item; i; i = next) {
 		next = i->next;
@@ -245,7 +244,8 @@ static void put_result(struct shard *s, struct item *item,
 		s->first_ns = now();
 	if (s->is_once || results_waiting(s->o->results) >= COMMIT_WAITING ||
 	    now() - s->first_ns > COMMIT_NS)
-		commit(s);
+		/* a claim must not outlive its result */
+		commit(s, s->is_once);
 }
 
 /* The step for which this machine lacks a program or a credential, where
@@ -298,7 +298,7 @@ static void on_tick(void *arg)
 	struct shard *s = arg;
 
 	if (results_waiting(s->o->results) && now() - s->first_ns > COMMIT_NS)
-		commit(s);
+		commit(s, false);
 	if (now() - s->beat_ns > BEAT_NS)
 		beat(s);
 }
@@ -410,7 +410,7 @@ static int run_shard(struct shard *s, struct err *err)
 	run.only_step = step.name;
 	if (run_routine(&run, &result, err) < 0)
 		return -1;
-	commit(s);
+	commit(s, true);
 	if (result.exit_status > 2)
 		s->done->cut += s->left;
 	run_result_release(&result);

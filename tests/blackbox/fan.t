@@ -210,6 +210,18 @@ is "a server: one process has all calls" \
 run_matins run -c served.toml all -p items:="[$(paste -sd, asked.jsonl)]" --json
 exit_is "a server of a routine in a foreach: status 0" 0
 
+# ---- flushed before it is said ----
+
+if command -v strace >/dev/null && strace -o trace true 2>/dev/null; then
+	run_matins fan plan hello --inputs in.jsonl --per-shard 5 -o flushed
+	ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 \
+		strace -qq -o trace -e trace=linkat,syncfs "$BIN" fan exec flushed --shard 0 -q >/dev/null
+	is "exec: the names of results are flushed before it ends" \
+		"$(grep -om1 linkat trace) $(tail -n 1 trace | cut -d'(' -f1)" "linkat syncfs"
+else
+	skip "what is flushed" "no strace that works"
+fi
+
 # ---- results that are no results ----
 
 results=(d/results/*/*.json)
