@@ -39,8 +39,7 @@ struct collector {
 	struct reason reason[REASONS];
 	size_t n_reasons;
 	int body; /* rows, in a file without a name; owned */
-	struct buf out;
-	struct sha256 sum;
+	struct buf out, text;
 };
 
 /* One input and its result. */
@@ -312,65 +311,29 @@ static struct str shown(const struct collector *c, const struct row *row,
 	return arena_str(arena, str_trim(buf_str(&out)));
 }
 
-static int add_row(struct collector *c, struct str input, struct buf *text,
-		   struct err *err)
+static int flush_rows(struct collector *c, struct err *err)
 {
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	struct row row = {.index = c->ret->total, .input = input};
-	char key[SHA256_HEX_BYTES];
-
-	fan_key(results_manifest(c->o->results), input, key);
-	if (results_look(c->o->results, key, text, &arena, &row.r, err) < 0)
-		return -1;
-	row.report = shown(c, &row, &arena);
-	count(c, &row);
-	(c->o->form == FAN_JSON || c->o->form == FAN_JSONL
-		 ? row_json
-		 : row_table)(c, &row, &c->out);
-	if (c->out.n < 65536)
-		return 0;
 	if (fd_write_all(c->body, c->out.p, c->out.n) < 0)
 		return err_sys(err, errno, "write the report");
 	buf_clear(&c->out);
 	return 0;
 }
 
-static int read_rows(struct collector *c, struct err *err)
+static int add_row(void *arg, struct str input, const char *key,
+		   struct err *err)
 {
-	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_MESSAGE_BYTES_MAX);
-	int fd = results_file(c->o->results, "inputs.jsonl"), r = 0;
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
-	char *line = NULL;
-	size_t cap = 0;
-	ssize_t n;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct collector *c = arg;
+	struct row row = {.index = c->ret->total, .input = input};
 
-	if (!f)
-		return err_sys(err, errno, "%s/inputs.jsonl",
-			       results_dir(c->o->results));
-	while (r == 0 && (n = getline(&line, &cap, f)) > 0) {
-		sha256_add(&c->sum, line, (size_t)n);
-		n -= line[n - 1] == '\n';
-		r = add_row(c, (struct str){line, (size_t)n}, &text, err);
-	}
-	if (r == 0 && c->out.n && fd_write_all(c->body, c->out.p, c->out.n) < 0)
-		r = err_sys(err, errno, "write the report");
-	free(line);
-	fclose(f);
-	return r;
-}
-
-static int check_inputs(struct collector *c, struct err *err)
-{
-	unsigned char bytes[SHA256_BYTES];
-	char hex[SHA256_HEX_BYTES];
-
-	sha256_end(&c->sum, bytes);
-	sha256_text(bytes, hex);
-	if (strcmp(hex, results_manifest(c->o->results)->inputs_sha256) == 0)
-		return 0;
-	return err_set(err, ERR_COMPARE,
-		       "%s/inputs.jsonl is not the file that was planned",
-		       results_dir(c->o->results));
+	if (results_look(c->o->results, key, &c->text, &arena, &row.r, err) < 0)
+		return -1;
+	row.report = shown(c, &row, &arena);
+	count(c, &row);
+	(c->o->form == FAN_JSON || c->o->form == FAN_JSONL
+		 ? row_json
+		 : row_table)(c, &row, &c->out);
+	return c->out.n < 65536 ? 0 : flush_rows(c, err);
 }
 
 /* A file without a name, beside the report. */
@@ -401,16 +364,17 @@ int fan_collect(const struct fan_collect *o, struct fan_collected *ret,
 	c->o = o;
 	c->ret = ret;
 	c->out = (struct buf)BUF_INIT(BUF_UNBOUNDED);
-	sha256_init(&c->sum);
+	c->text = (struct buf)BUF_INIT(LIMIT_MESSAGE_BYTES_MAX);
 	r = c->body = open_body(o, err);
 	if (r >= 0)
-		r = read_rows(c, err);
+		r = results_inputs(o->results, add_row, c, err);
 	if (r == 0)
-		r = check_inputs(c, err);
+		r = flush_rows(c, err);
 	if (r == 0)
 		r = outfile_write(o->out, &text, err);
 	fd_closep(&c->body);
 	buf_release(&c->out);
+	buf_release(&c->text);
 	free(c);
 	ret->exit_status = ret->missing ? 3 : ret->failed ? 2 : 0;
 	return r;

@@ -26,7 +26,7 @@ struct fan_collected {
 	int exit_status; /* 0, 2 or 3 */
 };
 
-/* errors  ERR_SYS, ERR_OUTPUT; ERR_COMPARE where inputs.jsonl is another */
+/* errors  ERR_SYS, ERR_OUTPUT; ERR_CONFIG where inputs.jsonl is another */
 int fan_collect(const struct fan_collect *o, struct fan_collected *ret,
 		struct err *err) MUST_USE;
 

@@ -26,6 +26,15 @@ static void kv_json(struct jw *w, const char *key, struct str json)
 		jw_null(w);
 }
 
+/* A number that takes as many bytes as every other. */
+static void kv_wide(struct jw *w, const char *key, uint64_t n)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%20llu", (unsigned long long)n);
+	jw_kv_raw(w, key, str_of(text));
+}
+
 void manifest_head(const struct manifest *m, struct buf *out)
 {
 	struct jw w = jw_begin(out);
@@ -40,25 +49,30 @@ void manifest_head(const struct manifest *m, struct buf *out)
 	kv_json(&w, "leash", m->leash);
 	kv_json(&w, "params", m->params);
 	jw_kv_object(&w, "inputs");
-	jw_kv_int(&w, "n", (int64_t)m->n);
-	jw_kv_int(&w, "keys", (int64_t)m->n_keys);
+	kv_wide(&w, "n", m->n);
+	kv_wide(&w, "keys", m->n_keys);
 	jw_kv_cstr(&w, "sha256", m->inputs_sha256);
 	jw_end(&w);
 	jw_kv_int(&w, "per_shard", (int64_t)m->per_shard);
-	jw_kv_int(&w, "n_shards", (int64_t)m->n_shards);
+	kv_wide(&w, "n_shards", m->n_shards);
 	buf_adds(out, "," MANIFEST_TABLE);
 }
 
-void manifest_row(uint64_t offset, bool is_last, struct buf *out)
+void manifest_row(const struct manifest_shard *shard, bool is_first,
+		  struct buf *out)
 {
-	buf_addf(out, "%14llu%c\n%s", (unsigned long long)offset,
-		 is_last ? ' ' : ',', is_last ? "]}\n" : "");
+	buf_addf(out, "%c[%14llu,\"%.16s\"]\n", is_first ? ' ' : ',',
+		 (unsigned long long)shard->offset, shard->sum);
 }
 
-bool manifest_offset(struct str row, uint64_t *ret)
+bool manifest_shard(struct str row, struct manifest_shard *ret)
 {
-	return row.n == MANIFEST_ROW &&
-	       str_uint64(str_trim((struct str){row.p, row.n - 2}), ret);
+	struct str offset = str_trim(str_first(str_skip(row, 2), 14));
+
+	snprintf(ret->sum, sizeof(ret->sum), "%.16s",
+		 row.n > 18 ? row.p + 18 : "");
+	return row.n == MANIFEST_ROW && str_uint64(offset, &ret->offset) &&
+	       strspn(ret->sum, "0123456789abcdef") == 16;
 }
 
 static const char *word(struct str object, const char *name,
@@ -86,11 +100,11 @@ int manifest_read(struct str head, struct arena *arena, struct manifest *ret,
 	if (scan_document(all, NULL, &all, err) < 0)
 		return -1;
 	if (!scan_is(scan_text(all, "schema"), FAN_SCHEMA))
-		return err_set(err, ERR_COMPARE, "not a %s", FAN_SCHEMA);
+		return err_set(err, ERR_CONFIG, "not a %s", FAN_SCHEMA);
 	inputs = scan_some(all, "inputs");
 	config = scan_some(all, "config");
 	if (!inputs.n || !config.n)
-		return err_set(err, ERR_COMPARE, "the manifest is not whole");
+		return err_set(err, ERR_CONFIG, "the manifest is not whole");
 	*ret = (struct manifest){
 		.routine = word(all, "routine", arena),
 		.config_path = word(config, "path", arena),
@@ -107,7 +121,7 @@ int manifest_read(struct str head, struct arena *arena, struct manifest *ret,
 	};
 	if (!*ret->routine || *ret->config_path != '/' || !ret->n_shards ||
 	    !ret->per_shard || !ret->n || !ret->n_keys)
-		return err_set(err, ERR_COMPARE, "the manifest is not whole");
+		return err_set(err, ERR_CONFIG, "the manifest is not whole");
 	return 0;
 }
 

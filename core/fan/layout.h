@@ -46,26 +46,33 @@ struct manifest {
 	const char *inputs_sha256; /* of inputs.jsonl */
 };
 
-/* Bytes of one row in the table of shards, which ends the manifest: offsets
-   into inputs.jsonl, so that one of them is read without the others. */
-#define MANIFEST_ROW 16
+/* Where a shard begins in inputs.jsonl, and which inputs it has. */
+struct manifest_shard {
+	uint64_t offset;
+	char sum[17]; /* of its lines: the first hex digits of their SHA-256 */
+};
+
+/* Bytes of one row in the table of shards, which ends the manifest; one of them
+   is read without the others. */
+#define MANIFEST_ROW 37
 /* Text between the head and the rows. */
 #define MANIFEST_TABLE "\"shards\":[\n"
 
-/* Append all before the rows. */
+/* Append all before the rows; as many bytes for every number of inputs. */
 void manifest_head(const struct manifest *m, struct buf *out);
-/* Append a row, and behind the last one the end of the document. */
-void manifest_row(uint64_t offset, bool is_last, struct buf *out);
+void manifest_row(const struct manifest_shard *shard, bool is_first,
+		  struct buf *out);
+#define MANIFEST_END "]}\n"
 /*
  * Read a head.
  *
  * ret     in `arena`
- * errors  ERR_SYNTAX, ERR_COMPARE (not a matins-fan/1)
+ * errors  ERR_SYNTAX, ERR_CONFIG (not a matins-fan/1)
  */
 int manifest_read(struct str head, struct arena *arena, struct manifest *ret,
 		  struct err *err) MUST_USE;
-/* Offset in a row; false: it is none. */
-bool manifest_offset(struct str row, uint64_t *ret) MUST_USE;
+/* Read a row; false: it is none. */
+bool manifest_shard(struct str row, struct manifest_shard *ret) MUST_USE;
 
 /* ---- keys and names ---- */
 

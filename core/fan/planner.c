@@ -24,29 +24,23 @@
 #include "core/toml/toml.h"
 
 #define READ_BYTES (1024 * 1024)
-#define WRITE_BYTES (256 * 1024)
 /* Folders of keys, and keys of one that are held before they are written. */
 #define BUCKETS 256
 #define BUCKET_HELD ((size_t)SHA256_BYTES * 128)
-
-/* A file of the plan that grows. */
-struct grown {
-	int fd; /* owned */
-	struct buf held;
-	uint64_t n; /* bytes of it all */
-};
 
 struct planner {
 	const struct fan_plan *o;
 	struct params params;
 	struct arena arena, kept; /* of the text that is read; of all */
 	struct manifest m;
-	int dir;	   /* the draft; owned */
-	const char *draft; /* its path */
-	struct grown inputs, rows;
+	int dir;		 /* the draft; owned */
+	const char *draft;	 /* its path */
+	FILE *inputs, *manifest; /* owned */
+	struct manifest_shard shard;
+	uint64_t n_bytes; /* of inputs.jsonl */
 	struct buf bucket[BUCKETS];
 	bool is_spilled; /* some bucket is in a file */
-	struct sha256 sum;
+	struct sha256 sum, shard_sum;
 	struct strlist needed; /* parameters that nothing declares */
 	uint64_t line, n_wrong;
 	struct strlist columns; /* of CSV; n = 0: not read yet */
@@ -55,26 +49,26 @@ struct planner {
 
 /* ---- files of the draft ---- */
 
-static int flush(struct grown *g, struct err *err)
+static int make(const struct planner *p, const char *name, FILE **ret,
+		struct err *err)
 {
-	if (g->held.n && fd_write_all(g->fd, g->held.p, g->held.n) < 0)
-		return err_sys(err, errno, "write the plan");
-	buf_clear(&g->held);
-	return 0;
+	const int fd = openat(p->dir, name,
+			      O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	*ret = fd < 0 ? NULL : fdopen(fd, "w");
+	return *ret ? 0 : err_sys(err, errno, "%s/%s", p->draft, name);
 }
 
-static int grow(struct grown *g, struct str bytes, struct err *err)
+static int put(FILE *f, struct str bytes, struct err *err)
 {
-	buf_add_str(&g->held, bytes);
-	g->n += bytes.n;
-	return g->held.n < WRITE_BYTES ? 0 : flush(g, err);
+	return fwrite(bytes.p, 1, bytes.n, f) == bytes.n
+		       ? 0
+		       : err_sys(err, errno, "write the plan");
 }
 
-static int open_in(const struct planner *p, const char *name, int flags,
-		   int *ret, struct err *err)
+static int finish(FILE *f, struct err *err)
 {
-	*ret = openat(p->dir, name, flags | O_CLOEXEC, 0600);
-	return *ret < 0 ? err_sys(err, errno, "%s/%s", p->draft, name) : 0;
+	return fclose(f) == 0 ? 0 : err_sys(err, errno, "write the plan");
 }
 
 static void bucket_name(size_t i, char ret[16])
@@ -89,9 +83,9 @@ static int spill(struct planner *p, size_t i, struct err *err)
 	char name[16];
 
 	bucket_name(i, name);
-	if (open_in(p, name, O_WRONLY | O_CREAT | O_APPEND, &fd, err) < 0)
-		return -1;
-	if (fd_write_all(fd, b->p, b->n) < 0)
+	fd = openat(p->dir, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
+		    0600);
+	if (fd < 0 || fd_write_all(fd, b->p, b->n) < 0)
 		return err_sys(err, errno, "write the plan");
 	p->is_spilled = true;
 	buf_clear(b);
@@ -200,11 +194,32 @@ static void drop_twins(struct values *v)
 	v->n_inputs = n;
 }
 
+static void end_sum(struct sha256 *sum, char ret[SHA256_HEX_BYTES])
+{
+	unsigned char bytes[SHA256_BYTES];
+
+	sha256_end(sum, bytes);
+	sha256_text(bytes, ret);
+}
+
+/* Write the row of the shard that is read, and begin the next one. */
+static int end_shard(struct planner *p, struct err *err)
+{
+	AUTO(buf_release) struct buf row = BUF_INIT(BUF_UNBOUNDED);
+	char hex[SHA256_HEX_BYTES];
+
+	end_sum(&p->shard_sum, hex);
+	snprintf(p->shard.sum, sizeof(p->shard.sum), "%.16s", hex);
+	manifest_row(&p->shard, !p->m.n_shards++, &row);
+	sha256_init(&p->shard_sum);
+	p->shard.offset = p->n_bytes;
+	return put(p->manifest, buf_str(&row), err);
+}
+
 static int add_input(struct planner *p, const struct inputs_given *given,
 		     struct err *err)
 {
 	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
-	AUTO(buf_release) struct buf row = BUF_INIT(BUF_UNBOUNDED);
 	struct err why = ERR_INIT;
 	struct values v = {.n_inputs = 0};
 
@@ -225,15 +240,13 @@ static int add_input(struct planner *p, const struct inputs_given *given,
 			  (size_t)LIMIT_MESSAGE_BYTES);
 		return 0;
 	}
-	if (p->m.n % p->o->per_shard == 0) {
-		manifest_row(p->inputs.n, false, &row);
-		if (grow(&p->rows, buf_str(&row), err) < 0)
-			return -1;
-		p->m.n_shards++;
-	}
+	if (p->m.n && p->m.n % p->o->per_shard == 0 && end_shard(p, err) < 0)
+		return -1;
 	p->m.n++;
+	p->n_bytes += line.n;
 	sha256_add(&p->sum, line.p, line.n);
-	if (grow(&p->inputs, buf_str(&line), err) < 0)
+	sha256_add(&p->shard_sum, line.p, line.n);
+	if (put(p->inputs, buf_str(&line), err) < 0)
 		return -1;
 	line.n--;
 	return keep_key(p, buf_str(&line), err);
@@ -412,7 +425,7 @@ static int by_bytes(const void *a, const void *b)
 	return memcmp(a, b, SHA256_BYTES);
 }
 
-static int count_bucket(struct planner *p, size_t i, struct grown *equal,
+static int count_bucket(struct planner *p, size_t i, FILE *equal,
 			struct err *err)
 {
 	AUTO(fd_closep) int fd = -1;
@@ -442,7 +455,7 @@ static int count_bucket(struct planner *p, size_t i, struct grown *equal,
 			continue;
 		sha256_text(key + k * SHA256_BYTES, line);
 		snprintf(line + SHA256_HEX_BYTES - 1, 25, " %zu\n", same);
-		if (grow(equal, str_of(line), err) < 0)
+		if (put(equal, str_of(line), err) < 0)
 			return -1;
 	}
 	buf_release(b);
@@ -451,65 +464,31 @@ static int count_bucket(struct planner *p, size_t i, struct grown *equal,
 
 static int count_equal(struct planner *p, struct err *err)
 {
-	struct grown equal = {.fd = -1, .held = BUF_INIT(BUF_UNBOUNDED)};
-	int r = open_in(p, "equal", O_WRONLY | O_CREAT | O_EXCL, &equal.fd,
-			err);
+	FILE *equal;
+	int r = make(p, "equal", &equal, err);
 
+	if (r < 0)
+		return -1;
 	for (size_t i = 0; r == 0 && i < BUCKETS; i++)
-		r = count_bucket(p, i, &equal, err);
-	if (r == 0)
-		r = flush(&equal, err);
-	fd_closep(&equal.fd);
-	buf_release(&equal.held);
-	return r;
+		r = count_bucket(p, i, equal, err);
+	return finish(equal, err) < 0 ? -1 : r;
 }
 
 /* ---- the manifest ---- */
 
-static int copy_rows(struct planner *p, struct grown *out, struct err *err)
-{
-	char rows[MANIFEST_ROW * 4096];
-	uint64_t at = 0, all = p->m.n_shards * MANIFEST_ROW;
-	ssize_t n;
-
-	while (at < all) {
-		n = pread(p->rows.fd, rows, sizeof(rows), (off_t)at);
-		if (n <= 0)
-			return err_sys(err, errno, "read the plan");
-		at += (uint64_t)n;
-		if (at == all)
-			rows[n - 2] = ' ';
-		if (grow(out, (struct str){rows, (size_t)n}, err) < 0)
-			return -1;
-	}
-	return grow(out, STR("]}\n"), err);
-}
-
-static int write_manifest(struct planner *p, struct err *err)
+/* Write all before the rows: once to have its bytes, and again when the numbers
+   in it are known. */
+static int write_head(struct planner *p, struct err *err)
 {
 	AUTO(buf_release) struct buf head = BUF_INIT(BUF_UNBOUNDED);
-	struct grown out = {.fd = -1, .held = BUF_INIT(BUF_UNBOUNDED)};
-	unsigned char bytes[SHA256_BYTES];
 	char hex[SHA256_HEX_BYTES];
-	int r;
+	struct sha256 sum = p->sum;
 
-	sha256_end(&p->sum, bytes);
-	sha256_text(bytes, hex);
+	end_sum(&sum, hex);
 	p->m.inputs_sha256 = hex;
 	manifest_head(&p->m, &head);
-	r = open_in(p, "manifest.json", O_WRONLY | O_CREAT | O_EXCL, &out.fd,
-		    err);
-	if (r == 0)
-		r = grow(&out, buf_str(&head), err);
-	if (r == 0)
-		r = copy_rows(p, &out, err);
-	if (r == 0)
-		r = flush(&out, err);
-	if (r == 0 && (unlinkat(p->dir, "rows", 0) < 0 || syncfs(out.fd) < 0))
-		r = err_sys(err, errno, "write the plan");
-	fd_closep(&out.fd);
-	buf_release(&out.held);
-	return r;
+	rewind(p->manifest);
+	return put(p->manifest, buf_str(&head), err);
 }
 
 /* ---- the folder ---- */
@@ -560,14 +539,17 @@ static int place(struct planner *p, struct err *err)
 
 static int fill_draft(struct planner *p, struct err *err)
 {
-	if (open_in(p, "inputs.jsonl", O_WRONLY | O_CREAT | O_EXCL,
-		    &p->inputs.fd, err) < 0 ||
-	    open_in(p, "rows", O_RDWR | O_CREAT | O_EXCL, &p->rows.fd, err) <
-		    0 ||
-	    read_inputs(p, err) < 0 || flush(&p->inputs, err) < 0 ||
-	    flush(&p->rows, err) < 0 || count_equal(p, err) < 0)
+	if (make(p, "inputs.jsonl", &p->inputs, err) < 0 ||
+	    make(p, "manifest.json", &p->manifest, err) < 0 ||
+	    write_head(p, err) < 0 || read_inputs(p, err) < 0 ||
+	    end_shard(p, err) < 0 ||
+	    put(p->manifest, STR(MANIFEST_END), err) < 0 ||
+	    count_equal(p, err) < 0 || write_head(p, err) < 0)
 		return -1;
-	return write_manifest(p, err);
+	if (fflush(p->inputs) != 0 || fflush(p->manifest) != 0 ||
+	    syncfs(p->dir) < 0)
+		return err_sys(err, errno, "write the plan");
+	return 0;
 }
 
 static void describe(struct planner *p, struct arena *arena, struct buf *params)
@@ -604,11 +586,11 @@ int fan_plan(const struct fan_plan *o, struct manifest *ret, struct err *err)
 	int r;
 
 	p->o = o;
-	p->dir = p->inputs.fd = p->rows.fd = -1;
-	p->inputs.held = p->rows.held = (struct buf)BUF_INIT(BUF_UNBOUNDED);
+	p->dir = -1;
 	for (size_t i = 0; i < BUCKETS; i++)
 		p->bucket[i] = (struct buf)BUF_INIT(BUF_UNBOUNDED);
 	sha256_init(&p->sum);
+	sha256_init(&p->shard_sum);
 	describe(p, &arena, &params);
 	/* one that cannot be read is refused, as by a run */
 	r = leash_find(&o->file->config, &none, &arena, &leash, err);
@@ -630,10 +612,10 @@ int fan_plan(const struct fan_plan *o, struct manifest *ret, struct err *err)
 	params_release(&p->params);
 	for (size_t i = 0; i < BUCKETS; i++)
 		buf_release(&p->bucket[i]);
-	buf_release(&p->inputs.held);
-	buf_release(&p->rows.held);
-	fd_closep(&p->inputs.fd);
-	fd_closep(&p->rows.fd);
+	if (p->inputs)
+		fclose(p->inputs);
+	if (p->manifest)
+		fclose(p->manifest);
 	fd_closep(&p->dir);
 	arena_release(&p->arena);
 	arena_release(&p->kept);

@@ -88,7 +88,7 @@ static int read_head(struct results *s, struct err *err)
 			       strlen(MANIFEST_TABLE));
 	}
 	if (!table)
-		return err_set(err, ERR_COMPARE, "not a %s", FAN_SCHEMA);
+		return err_set(err, ERR_CONFIG, "not a %s", FAN_SCHEMA);
 	s->table_at = (uint64_t)(table - head.p) + strlen(MANIFEST_TABLE);
 	return manifest_read((struct str){head.p, s->table_at}, &s->arena,
 			     &s->m, err);
@@ -204,8 +204,8 @@ int results_own_file(const struct results *s, const char *name, int *ret,
 	return 0;
 }
 
-int results_shard(const struct results *s, uint64_t shard, uint64_t *ret,
-		  struct err *err)
+int results_shard(const struct results *s, uint64_t shard,
+		  struct manifest_shard *ret, struct err *err)
 {
 	AUTO(fd_closep) int fd = results_file(s, "manifest.json");
 	char row[MANIFEST_ROW];
@@ -217,11 +217,45 @@ int results_shard(const struct results *s, uint64_t shard, uint64_t *ret,
 			      : err_set(err, ERR_SYNTAX,
 					"%s/manifest.json ends before its rows",
 					s->path);
-	if (!manifest_offset((struct str){row, sizeof(row)}, ret))
+	if (!manifest_shard((struct str){row, sizeof(row)}, ret))
 		return err_set(err, ERR_SYNTAX,
 			       "%s/manifest.json: the row of shard %llu",
 			       s->path, (unsigned long long)shard);
 	return 0;
+}
+
+int results_inputs(const struct results *s,
+		   int (*each)(void *arg, struct str input, const char *key,
+			       struct err *err),
+		   void *arg, struct err *err)
+{
+	unsigned char bytes[SHA256_BYTES];
+	char key[SHA256_HEX_BYTES], *line = NULL;
+	struct sha256 sum;
+	size_t cap = 0;
+	ssize_t n;
+	int fd, r = results_own_file(s, "inputs.jsonl", &fd, err);
+	FILE *f = r < 0 ? NULL : fdopen(fd, "r");
+
+	sha256_init(&sum);
+	while (r == 0 && (n = getline(&line, &cap, f)) > 0) {
+		sha256_add(&sum, line, (size_t)n);
+		n -= line[n - 1] == '\n';
+		fan_key(&s->m, (struct str){line, (size_t)n}, key);
+		r = each(arg, (struct str){line, (size_t)n}, key, err);
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	if (r < 0)
+		return -1;
+	sha256_end(&sum, bytes);
+	sha256_text(bytes, key);
+	if (strcmp(key, s->m.inputs_sha256) == 0)
+		return 0;
+	return err_set(err, ERR_CONFIG,
+		       "%s/inputs.jsonl is not the file that was planned",
+		       s->path);
 }
 
 /* ---- files that are made on the way ---- */
@@ -795,7 +829,7 @@ int results_count(struct results *s, bool is_deep, struct fan_counts *ret,
 		return -1;
 	done = ret->ok + ret->failed;
 	if (done > ret->total)
-		return err_set(err, ERR_COMPARE,
+		return err_set(err, ERR_CONFIG,
 			       "%s/results has more results than the plan has "
 			       "inputs",
 			       s->path);

@@ -19,7 +19,7 @@ struct results;
  * Open a plan: its folder and manifest belong to the user or root, and nobody
  * else can write them.
  *
- * errors  ERR_SYS, ERR_CONFIG, ERR_SYNTAX, ERR_COMPARE
+ * errors  ERR_SYS, ERR_CONFIG, ERR_SYNTAX
  */
 int results_open(const char *dir, struct results **ret, struct err *err)
 	MUST_USE;
@@ -32,9 +32,20 @@ int results_file(const struct results *s, const char *name) MUST_USE;
 /* And refuse one that another user can write. errors  ERR_SYS, ERR_CONFIG */
 int results_own_file(const struct results *s, const char *name, int *ret,
 		     struct err *err) MUST_USE;
-/* Where a shard begins in inputs.jsonl. errors  ERR_SYS, ERR_SYNTAX */
-int results_shard(const struct results *s, uint64_t shard, uint64_t *ret,
-		  struct err *err) MUST_USE;
+/* Read the row of a shard. errors  ERR_SYS, ERR_SYNTAX */
+int results_shard(const struct results *s, uint64_t shard,
+		  struct manifest_shard *ret, struct err *err) MUST_USE;
+/*
+ * Call `each` for all inputs in their order, with their keys, until it returns
+ * -1.
+ *
+ * errors  of `each`; ERR_SYS; ERR_CONFIG behind the last one, where these are
+ *	   not the inputs that were planned
+ */
+int results_inputs(const struct results *s,
+		   int (*each)(void *arg, struct str input, const char *key,
+			       struct err *err),
+		   void *arg, struct err *err) MUST_USE;
 
 /* ---- results ---- */
 

@@ -105,28 +105,34 @@ static bool is_due(struct shard *s, const char *key, struct buf *text)
 	return r.state == FAN_MISSING || (r.state == FAN_TORN && gone);
 }
 
+/* Read a line with its end; 0: it is not whole. */
+static size_t take_line(struct shard *s, char **line, size_t *cap)
+{
+	const ssize_t n = getline(line, cap, s->inputs);
+
+	if (n > 0 && (*line)[n - 1] == '\n')
+		return (size_t)n;
+	err_set(&s->err, ERR_SYS, "%s/inputs.jsonl ends before the shard does",
+		results_dir(s->o->results));
+	fail(s);
+	return 0;
+}
+
 /* Read a line with its key; false: the shard has no more, or is not whole. */
 static bool read_line(struct shard *s, char **line, size_t *ret_n,
 		      char key[SHA256_HEX_BYTES])
 {
-	size_t cap = 0;
-	ssize_t n;
+	size_t cap = 0, n;
 
 	if (!s->left || s->has_failed)
 		return false;
-	n = getline(line, &cap, s->inputs);
-	if (n <= 0 || (*line)[n - 1] != '\n') {
-		err_set(&s->err, ERR_SYS,
-			"%s/inputs.jsonl ends before the shard does",
-			results_dir(s->o->results));
-		fail(s);
+	n = take_line(s, line, &cap);
+	if (!n)
 		return false;
-	}
 	s->left--;
 	(*line)[--n] = '\0';
-	fan_key(results_manifest(s->o->results), (struct str){*line, (size_t)n},
-		key);
-	*ret_n = (size_t)n;
+	fan_key(results_manifest(s->o->results), (struct str){*line, n}, key);
+	*ret_n = n;
 	return true;
 }
 
@@ -346,10 +352,36 @@ static bool has_once(const struct config *c, const char *name, unsigned depth)
 	return false;
 }
 
+/* Read the shard for its digest, before anything of it runs. */
+static int check_inputs(struct shard *s, const struct manifest_shard *row,
+			struct err *err)
+{
+	unsigned char bytes[SHA256_BYTES];
+	char hex[SHA256_HEX_BYTES], *line = NULL;
+	struct sha256 sum;
+	size_t cap = 0, n = 1;
+
+	sha256_init(&sum);
+	for (uint64_t i = 0; n && i < s->left; i++) {
+		n = take_line(s, &line, &cap);
+		sha256_add(&sum, line, n);
+	}
+	free(line);
+	sha256_end(&sum, bytes);
+	sha256_text(bytes, hex);
+	/* one that ends too early may be whole later */
+	if (!s->has_failed && strncmp(hex, row->sum, strlen(row->sum)) != 0)
+		return err_set(err, ERR_CONFIG,
+			       "%s/inputs.jsonl has not the inputs that were "
+			       "planned: make a new plan",
+			       results_dir(s->o->results));
+	return 0;
+}
+
 static int open_inputs(struct shard *s, struct err *err)
 {
 	const struct manifest *m = results_manifest(s->o->results);
-	uint64_t at;
+	struct manifest_shard row;
 	int fd;
 
 	if (s->o->shard >= m->n_shards)
@@ -362,14 +394,17 @@ static int open_inputs(struct shard *s, struct err *err)
 	if (s->o->shard == m->n_shards - 1)
 		s->left = m->n - s->o->shard * m->per_shard;
 	s->done->n = s->left;
-	if (results_shard(s->o->results, s->o->shard, &at, err) < 0)
+	if (results_shard(s->o->results, s->o->shard, &row, err) < 0)
 		return -1;
 	if (results_own_file(s->o->results, "inputs.jsonl", &fd, err) < 0)
 		return -1;
 	s->inputs = fdopen(fd, "r");
-	if (!s->inputs || fseeko(s->inputs, (off_t)at, SEEK_SET) < 0)
+	if (!s->inputs || fseeko(s->inputs, (off_t)row.offset, SEEK_SET) < 0)
 		return err_sys(err, errno, "%s/inputs.jsonl",
 			       results_dir(s->o->results));
+	if (check_inputs(s, &row, err) < 0)
+		return -1;
+	(void)!fseeko(s->inputs, (off_t)row.offset, SEEK_SET);
 	return 0;
 }
 

@@ -568,8 +568,11 @@ int fan_submit(const struct fan_submit *o, int *ret_status, struct err *err)
 struct retrying {
 	struct results *r;
 	const struct fan_retry *which;
+	struct shard_set *due;
+	struct arena *arena; /* of `due` */
 	struct buf text;
-	struct arena arena; /* of one result */
+	struct arena one; /* of one result */
+	uint64_t n, n_due;
 };
 
 /* 1: the input is to be run; 0: not; -1 */
@@ -579,7 +582,7 @@ static int judge_input(struct retrying *y, const char *key, struct err *err)
 	bool is_claimed;
 	int r;
 
-	if (results_look(y->r, key, &y->text, &y->arena, &result, err) < 0)
+	if (results_look(y->r, key, &y->text, &y->one, &result, err) < 0)
 		return -1;
 	if (result.state == FAN_OK)
 		return 0;
@@ -602,36 +605,34 @@ static int judge_input(struct retrying *y, const char *key, struct err *err)
 	return r < 0 || results_release(y->r, key, err) < 0 ? -1 : 1;
 }
 
+static int add_due(void *arg, struct str input, const char *key,
+		   struct err *err)
+{
+	struct retrying *y = arg;
+	const int due = judge_input(y, key, err);
+
+	(void)input;
+	arena_release(&y->one);
+	if (due > 0)
+		shards_add(y->due, y->n / results_manifest(y->r)->per_shard,
+			   y->arena);
+	y->n_due += due > 0;
+	y->n++;
+	return due < 0 ? -1 : 0;
+}
+
 int fan_retry(struct results *r, const struct fan_retry *which,
 	      struct arena *arena, struct shard_set *ret, uint64_t *ret_n,
 	      struct err *err)
 {
 	struct retrying y = {.r = r,
 			     .which = which,
+			     .due = ret,
+			     .arena = arena,
 			     .text = BUF_INIT(LIMIT_MESSAGE_BYTES_MAX)};
-	const struct manifest *m = results_manifest(r);
-	int fd = results_file(r, "inputs.jsonl"), due = 0;
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
-	char key[SHA256_HEX_BYTES], *line = NULL;
-	size_t cap = 0;
-	ssize_t n;
+	const int result = results_inputs(r, add_due, &y, err);
 
-	*ret_n = 0;
-	if (!f)
-		return err_sys(err, errno, "%s/inputs.jsonl", results_dir(r));
-	for (uint64_t i = 0; due >= 0 && (n = getline(&line, &cap, f)) > 0;
-	     i++) {
-		n -= line[n - 1] == '\n';
-		fan_key(m, (struct str){line, (size_t)n}, key);
-		due = judge_input(&y, key, err);
-		arena_release(&y.arena);
-		if (due > 0) {
-			shards_add(ret, i / m->per_shard, arena);
-			++*ret_n;
-		}
-	}
-	free(line);
 	buf_release(&y.text);
-	fclose(f);
-	return due < 0 ? -1 : 0;
+	*ret_n = y.n_due;
+	return result;
 }

@@ -79,8 +79,8 @@ run_matins fan plan hello --inputs in.jsonl -o d
 exit_is "plan: a folder that has one: status 1" 1
 err_like "plan: and that is said" 'has a plan already'
 ok "the manifest is JSON" "$PYTHON" -c 'import json; m = json.load(open("d/manifest.json"))
-assert m["schema"] == "matins-fan/1" and len(m["shards"]) == 3 and m["shards"][0] == 0
-assert open("d/inputs.jsonl", "rb").read()[m["shards"][2]:].startswith(b"{\"n\":20,")'
+assert m["schema"] == "matins-fan/1" and len(m["shards"]) == 3 and m["shards"][0][0] == 0
+assert open("d/inputs.jsonl", "rb").read()[m["shards"][2][0]:].startswith(b"{\"n\":20,")'
 
 printf '%s\n' '{"name":"a"}' '{"name":5}' '' '{"name":"b","m":1}' '{"n":1}' '[1]' '{' >bad.jsonl
 run_matins fan plan hello --inputs bad.jsonl -o bad
@@ -264,6 +264,13 @@ exit_is "exec: inputs that were cut: status 75" 75
 err_like "exec: and the file is named" 'inputs.jsonl ends before the shard does'
 run_matins fan exec d --shard 1
 exit_is "exec: a shard that is gone: status 75" 75
+cp whole.jsonl d/inputs.jsonl
+sed -i '1s/x0/x9/' d/inputs.jsonl
+run_matins fan exec d --shard 0 --json
+exit_is "exec: inputs that are not those of the plan: status 1" 1
+err_like "exec: and the file is named" 'inputs.jsonl has not the inputs that were planned'
+run_matins fan exec d --shard 1
+exit_is "exec: another shard, of the same bytes, runs" 0
 cp whole.jsonl d/inputs.jsonl
 chmod o+w d/inputs.jsonl
 run_matins fan exec d --shard 0

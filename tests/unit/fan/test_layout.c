@@ -23,7 +23,10 @@ TEST(manifest, printed, is_read_as_it_was)
 	AUTO(buf_release) struct buf head = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf rows = BUF_INIT(BUF_UNBOUNDED);
 	struct manifest m;
-	uint64_t offset;
+	struct manifest other = planned;
+	struct manifest_shard shard = {UINT64_C(99999999999999),
+				       "0123456789abcdef"};
+	size_t n;
 
 	manifest_head(&planned, &head);
 	assert_int_equal(manifest_read(buf_str(&head), &arena, &m, ERR_IGNORED),
@@ -36,12 +39,23 @@ TEST(manifest, printed, is_read_as_it_was)
 	assert_int_equal(m.n_keys, 25);
 	assert_int_equal(m.per_shard, 10);
 	assert_int_equal(m.n_shards, 3);
-	manifest_row(UINT64_C(99999999999999), true, &rows);
-	assert_true(
-		manifest_offset((struct str){rows.p, MANIFEST_ROW}, &offset));
-	assert_int_equal(offset, UINT64_C(99999999999999));
-	assert_string_equal(rows.p + MANIFEST_ROW, "]}\n");
-	assert_false(manifest_offset(STR("             x,\n"), &offset));
+	manifest_row(&shard, true, &rows);
+	assert_int_equal(rows.n, MANIFEST_ROW);
+	shard = (struct manifest_shard){0};
+	assert_true(manifest_shard(buf_str(&rows), &shard));
+	assert_int_equal(shard.offset, UINT64_C(99999999999999));
+	assert_string_equal(shard.sum, "0123456789abcdef");
+	rows.p[5] = 'x';
+	assert_false(manifest_shard(buf_str(&rows), &shard));
+	rows.p[5] = '9';
+	rows.p[20] = 'G';
+	assert_false(manifest_shard(buf_str(&rows), &shard));
+	assert_false(manifest_shard(str_first(buf_str(&rows), 30), &shard));
+	n = head.n;
+	buf_clear(&head);
+	other.n = other.n_keys = other.n_shards = 12345678;
+	manifest_head(&other, &head);
+	assert_int_equal(head.n, n);
 }
 
 TEST(manifest, not_whole, is_refused)
