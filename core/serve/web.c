@@ -500,30 +500,45 @@ static bool has_token(const struct exchange *x)
 	return !differs;
 }
 
+/* Read the address of a host with or without a port. */
+static bool read_host(const char *text, struct address *ret)
+{
+	const char *end = strrchr(text, ':');
+	struct str host = str_of(text);
+
+	if (end && !end[1 + strspn(end + 1, "0123456789")])
+		host.n = (size_t)(end - text);
+	if (host.n == 9 && !strncasecmp(text, "localhost", 9))
+		return address_read(STR("127.0.0.1"), ret);
+	if (host.n > 2 && host.p[0] == '[' && host.p[host.n - 1] == ']')
+		host = (struct str){host.p + 1, host.n - 2};
+	return address_read(host, ret);
+}
+
 /* Is it this machine by a name that no other can have, or the address that we
    were told? An address is none that a page could have its own name lead to. */
 static bool is_ours(const struct web *w, const char *text)
 {
-	const char *end = strrchr(text, ':');
-	struct str host = str_of(text);
 	struct address a;
 
-	if (end && !end[1 + strspn(end + 1, "0123456789")])
-		host.n = (size_t)(end - text);
-	if (!strcmp(text, w->host) ||
-	    (host.n == 9 && !strncasecmp(text, "localhost", 9)))
-		return true;
-	if (host.n > 2 && host.p[0] == '[' && host.p[host.n - 1] == ']')
-		host = (struct str){host.p + 1, host.n - 2};
-	return address_read(host, &a) &&
-	       (w->is_any || address_class_of(&a) == ADDRESS_LOOPBACK);
+	return !strcmp(text, w->host) ||
+	       (read_host(text, &a) &&
+		(w->is_any || address_class_of(&a) == ADDRESS_LOOPBACK));
 }
 
-static bool is_origin_ours(const struct web *w, const char *origin)
+/* Is a page of this machine, or of the host that was asked, the origin? */
+static bool is_origin_ours(const struct web *w, const char *origin,
+			   const char *host)
 {
-	const char *host = strstr(origin, "://");
+	struct address a;
+	size_t n = !strncmp(origin, "http://", 7)    ? 7
+		   : !strncmp(origin, "https://", 8) ? 8
+						     : 0;
 
-	return host && is_ours(w, host + 3);
+	origin += n;
+	return n && (!strcmp(origin, w->host) || !strcasecmp(origin, host) ||
+		     (read_host(origin, &a) &&
+		      address_class_of(&a) == ADDRESS_LOOPBACK));
 }
 
 /* Stop at a field that is there twice with a meaning for us: who reads one of
@@ -547,7 +562,7 @@ static unsigned judge_head(struct exchange *x, const char *path)
 	const char *host = header(x, "Host"), *origin = header(x, "Origin");
 
 	if (!host || !is_ours(x->web, host) ||
-	    (origin && !is_origin_ours(x->web, origin)))
+	    (origin && !is_origin_ours(x->web, origin, host)))
 		return 403;
 	if (!has_token(x))
 		return 401;
@@ -646,7 +661,9 @@ static enum MHD_Result post(struct exchange *x)
 		is_request = true;
 	if (m.type == RPC_REQUEST && scan_get_some(m.params, "_meta", &meta))
 		version = scan_some(meta, META "protocolVersion");
-	if (version.p && !id)
+	/* the newer era has no sessions; its heads are judged with an id, too
+	 */
+	if (version.p)
 		return post_newer(x, message, version, is_request);
 	if (!id && scan_type(message) == SCAN_OBJECT &&
 	    scan_is(m.method, "initialize")) {

@@ -660,6 +660,13 @@ static bool read_own_version(struct server_call *c, struct str meta,
 {
 	struct str can;
 
+	/* no head of HTTP says what it is */
+	if (c->batch) {
+		server_refuse(c, RPC_INVALID_REQUEST,
+			      "a request that stands alone must not be part of "
+			      "a batch");
+		return false;
+	}
 	if (scan_type(version) != SCAN_STRING) {
 		server_refuse(c, RPC_INVALID_PARAMS,
 			      "the protocol version in params._meta must be a "

@@ -139,4 +139,12 @@ is "SIGTERM is an orderly end" $? 143
 is "nothing is on stdout" "$(<served)" ""
 nothing_left "no server is left" "$T/frail.py"
 
+"$BIN" serve --http 0.0.0.0:0 >served 2>log &
+server=$!
+wait_for 20 grep -q 'http://' log
+url=$(sed -nE 's,.*http://0.0.0.0(:[0-9]+/mcp).*,http://127.0.0.1\1,p' log)
+is "at every address: which Host and Origin are ours" "$(scene anywhere)" ""
+kill "$server"
+wait "$server"
+
 done_testing

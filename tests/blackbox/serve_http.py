@@ -106,6 +106,10 @@ def door(c):
             (401, {"Authorization": "Basic " + TOKEN}),
             (403, {"Origin": "http://evil.example"}),
             (403, {"Origin": "null"}),
+            (403, {"Origin": "x://localhost"}),
+            (403, {"Origin": "://127.0.0.1"}),
+            (403, {"Origin": "http://192.0.2.1"}),
+            (403, {"Origin": "http://localhost.evil.example"}),
             (403, {"Host": "evil.example"}),
             (403, {"Host": "127.0.0.1.evil.example:80"}),
             (403, {"Host": "localhost:1x"}),
@@ -118,6 +122,7 @@ def door(c):
         if r.status != want:
             say(want, given, r.status, r.text())
     for given in ({"Origin": "http://localhost:3000"},
+                  {"Origin": "https://[::1]:3000"},
                   {"Host": f"localhost:{URL.port}"}):
         if Client().alone("server/discover", **given).status != 200:
             say("refused:", given)
@@ -227,6 +232,47 @@ def heads(c):
                 Mcp_Param_Place="here")
     if r.status != 400:
         say("a field without its argument")
+    r.text()
+    c = Client()
+    c.hello(version="2025-03-26")
+    for given in ({"Mcp_Method": "tools/list"}, {"Mcp_Name": "x"},
+                  {"MCP_Protocol_Version": "2025-03-26"}):
+        r = c.alone("tools/call", {"name": "mcp__frail__live"}, **given)
+        if r.status != 400 or r.answer()["error"]["code"] != -32020:
+            say("a session passes by the heads", given, r.status)
+    r = c.alone("tools/call", {"name": "mcp__frail__live"})
+    if r.status != 200 or "Mcp-Session-Id" in r.headers:
+        say("a session of another era", r.status)
+    r.text()
+    r = c.ask(body=json.dumps([{
+        "jsonrpc": "2.0", "id": 1, "method": "tools/list",
+        "params": {"_meta": {META + "protocolVersion": "2026-07-28",
+                             META + "clientCapabilities": {}}}}]))
+    if r.answer()[0]["error"]["code"] != -32600:
+        say("a batch passes by the heads")
+
+
+def anywhere(_):
+    """A server at every address: an address is a host, but no origin."""
+    body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+    c = Client()
+    c.hello()
+    good = ["Authorization: Bearer " + TOKEN, "Mcp-Session-Id: " + c.session,
+            f"Content-Length: {len(body)}"]
+    for want, host, origin in (
+            (200, "192.0.2.1:80", None),
+            (200, "192.0.2.1:80", "http://192.0.2.1:80"),
+            (200, "192.0.2.1:80", "http://localhost:3000"),
+            (403, "192.0.2.1:80", "http://192.0.2.2:80"),
+            (403, "127.0.0.1", "http://192.0.2.1"),
+            (403, "evil.example", "http://evil.example"),
+            (403, "localhost", "x://localhost")):
+        head = ["Host: " + host] + good
+        if origin:
+            head.append("Origin: " + origin)
+        got = raw(head, body)
+        if got != want:
+            say(want, host, origin, got)
 
 
 def crossed(_):
