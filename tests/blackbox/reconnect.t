@@ -59,8 +59,9 @@ is "reconnect = false: nothing was sent again" "$(<said/kept)" die
 
 # ---- lines of a batch ----
 
+# a process has no command line shortly before its pipes are closed
 is_gone() {
-	[[ -z $(_with_mark "$T/frail.py") ]]
+	[[ -z $(_with_mark "$T/frail.py") ]] && sleep 0.3
 }
 
 # lines SERVER: three calls; the server ends after the first, and its end is
