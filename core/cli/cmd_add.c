@@ -11,6 +11,7 @@
 
 #include "core/base/fd.h"
 #include "core/base/log.h"
+#include "core/base/mem.h"
 #include "core/base/place.h"
 #include "core/cli/command.h"
 #include "core/cli/foreign.h"
@@ -211,14 +212,16 @@ static int allow_program(struct adding *a, const struct bundle *b,
 {
 	const char *program = b->words.item[0];
 	const size_t n = strlen(a->tree);
+	AUTO(mem_freep) char *tree = realpath(a->draft.tree, NULL);
 	AUTO(fd_closep) int fd = -1;
 	struct stat st;
 
 	if (strncmp(program, a->tree, n) != 0 || program[n] != '/')
 		return 0;
-	program = arena_printf(&a->f.arena, "%s%s", a->draft.tree, program + n);
+	program = arena_printf(&a->f.arena, "%s%s", tree ? tree : "",
+			       program + n);
 	fd = fd_open_plain(program, 0);
-	if (fd >= 0) { /* no link leads there, and no ".." */
+	if (fd >= 0) { /* no link of the bundle leads there, and no ".." */
 		fd_closep(&fd);
 		fd = fd_open(program, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
 	}

@@ -169,6 +169,12 @@ json_is "what is said for Linux counts" args[0] linux
 "$PYTHON" bundle.py bin.mcpb server.py binary
 run_matins add bundle bin.mcpb
 exit_is "a program of the bundle may be executed" 0
+ln -s "$HOME" led
+HOME=$T/led run_matins add bundle bin.mcpb --name led
+exit_is "also where the way to HOME has a link" 0
+HOME=$T/led run_matins call t --server led
+json_is "and it runs" data "of the bundle"
+run_matins remove led
 "$PYTHON" bundle.py inside.mcpb server.py link-fine
 run_matins add bundle inside.mcpb
 exit_is "a link that stays within is taken" 0
