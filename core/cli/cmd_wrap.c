@@ -379,6 +379,7 @@ static int wrap(struct wrapping *w, struct err *err)
 
 	if (foreign_read(&w->f, given, &w->old, &w->w.root, err) < 0)
 		return -1;
+	w->f.src.keeps_exec = true;
 	w->w.src = &w->f.src;
 	w->w.format = tree_format_of(given);
 	w->w.text = buf_str(&w->old);

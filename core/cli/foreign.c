@@ -364,6 +364,18 @@ static void say_unseen(struct naming *n, const char *what, const char *path,
 				  paste));
 }
 
+static void say_unwritten(struct naming *n, const char *what, const char *path)
+{
+	if (!is_closed(n, path))
+		list_add_new(&n->paths->unwritten, &n->f->arena,
+			     arena_printf(&n->f->arena,
+					  "%s names %s, which it may read "
+					  "alone; where its tools write: "
+					  "--allow-write %s",
+					  what, path,
+					  place_to_paste(path, "PATH")));
+}
+
 /* A file to be made: its folder is there, and is not "/", as of a word "/mcp".
  */
 static void name_new(struct naming *n, const char *what, const char *path)
@@ -425,14 +437,42 @@ static void name_one(struct naming *n, const char *what, const char *text,
 		}
 		add_path(n, "read", real);
 	}
-	if ((is_env || S_ISDIR(st.st_mode)) && !is_closed(n, real))
-		list_add_new(&n->paths->unwritten, &n->f->arena,
-			     arena_printf(&n->f->arena,
-					  "%s names %s, which it may read "
-					  "alone; where its tools write: "
-					  "--allow-write %s",
-					  what, real,
-					  place_to_paste(real, "PATH")));
+	if (is_env || S_ISDIR(st.st_mode))
+		say_unwritten(n, what, real);
+}
+
+/* Name the paths that options of its `matins exec` ask for: one of the project
+   may be read, as if an argument named it. */
+static void name_asked(struct naming *n)
+{
+	const struct strlist *asked = &n->s->asked;
+
+	for (size_t i = 1; i < asked->n; i += 2) {
+		const char *option = asked->item[i - 1];
+		const char *what = arena_printf(
+			&n->f->arena, "%s of its `matins exec`", option);
+		const unsigned access = strcmp(option, "--write") == 0
+						? GATE_ACCESS_WRITE
+						: GATE_ACCESS_READ;
+		char real[PATH_MAX];
+		const char *path = realpath(asked->item[i], real)
+					   ? arena_strdup(&n->f->arena, real)
+					   : asked->item[i];
+
+		if (has(n, path, access) ||
+		    has_one(n->e.base, n->e.n_base, path, access) ||
+		    is_granted(n, path))
+			continue;
+		if (!has(n, path, GATE_ACCESS_READ)) {
+			if (n->paths->is_traced || !is_of_project(n, path)) {
+				say_unseen(n, what, path, true);
+				continue;
+			}
+			add_path(n, "read", path);
+		}
+		if (access == GATE_ACCESS_WRITE)
+			say_unwritten(n, what, path);
+	}
 }
 
 static void name_all(struct naming *n)
@@ -510,4 +550,5 @@ void foreign_name(struct foreign *f, struct import_server *s,
 	/* a program that cannot be started is said elsewhere */
 	if (start(f, s, config, dir, &n.e, false, ERR_IGNORED) == 0)
 		name_all(&n);
+	name_asked(&n);
 }

@@ -66,6 +66,12 @@ bool launch_is_container(const struct launch *l)
 	return is_program(l, "docker podman nerdctl");
 }
 
+bool launch_is_wrapped(const struct launch *l)
+{
+	return is_program(l, "matins") && l->args.n &&
+	       strcmp(l->args.item[0], "exec") == 0;
+}
+
 bool launch_is_url(const char *text)
 {
 	static const char *const begins[] = {"http://", "https://", "ws://",

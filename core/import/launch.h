@@ -40,6 +40,8 @@ void launch_unwrap(struct launch *l, struct arena *arena,
 const char *launch_bridge(const struct launch *l, const struct pairs *env,
 			  struct arena *arena, struct pairs *headers,
 			  struct strlist *left) MUST_USE;
+/* Is it `matins exec …`, as `matins wrap` writes it? */
+bool launch_is_wrapped(const struct launch *l) MUST_USE;
 bool launch_is_container(const struct launch *l) MUST_USE;
 bool launch_is_url(const char *text) MUST_USE;
 

@@ -602,6 +602,9 @@ static void put_url(struct taking *t)
 	for (size_t i = 0; i < t->env.n; i++)
 		LOSE(t, "env.%s is for a program; nothing is started for a url",
 		     t->env.item[i].name);
+	for (size_t i = 1; i < t->s->asked.n; i += 2)
+		LOSE(t, "%s %s of `matins exec` is for a program",
+		     t->s->asked.item[i - 1], t->s->asked.item[i]);
 	t->s->is_usable = true;
 }
 
@@ -761,6 +764,74 @@ static void unbridge(struct taking *t, struct launch *l)
 	NOTE(t, "mcp-remote is not needed; matins speaks to the URL itself");
 }
 
+/* Take an option of `matins exec`. No policy of a file of others counts: paths
+   are asked for, and the key of another one is said. */
+static void take_option(struct taking *t, const char *option, const char *value)
+{
+	const bool is_path = str_has_word("--read --write", str_of(option));
+	char *key = arena_strdup(t->arena, option);
+	struct str rest = str_of(value);
+	const struct str name = str_cut(&rest, '=');
+
+	for (char *p = key; *p; p++)
+		if (*p == '-')
+			*p = '_';
+	if (is_path && *value && !strchr("$~", *value)) {
+		list_add(&t->s->asked, t->arena, option);
+		list_add(&t->s->asked, t->arena, in_folder(t, value));
+	} else if (strcmp(option, "--env") == 0 && rest.p) {
+		pairs_set(&t->env, t->arena,
+			  arena_strndup(t->arena, name.p, name.n), rest.p,
+			  true);
+	} else if (strcmp(option, "--env") == 0) {
+		size_t i = 0;
+
+		while (i < t->env.n && strcmp(t->env.item[i].name, value) != 0)
+			i++;
+		if (i == t->env.n)
+			LOSE(t,
+			     "--env %s of `matins exec` hands over a variable "
+			     "of the client: env.%s = { env = \"%s\" } where "
+			     "it is meant",
+			     value, value, value);
+	} else {
+		LOSE(t,
+		     "%s %s of `matins exec`: a file of others grants "
+		     "nothing; where it is meant, write sandbox.%s",
+		     option, value, strlen(key) > 2 ? key + 2 : "");
+	}
+}
+
+/* Leave `matins exec` out: the program behind it is confined by its table. */
+static void unconfine(struct taking *t, struct launch *l)
+{
+	const struct strlist all = l->args;
+	size_t i = 1, end = 1;
+
+	while (end < all.n && strcmp(all.item[end], "--") != 0)
+		end++;
+	if (t->src->keeps_exec || !launch_is_wrapped(l) || end + 1 >= all.n)
+		return;
+	while (i < end) {
+		const char *option = all.item[i++], *value = "";
+		const char *equals = strchr(option, '=');
+
+		if (equals)
+			value = equals + 1;
+		else if (i < end && all.item[i][0] != '-')
+			value = all.item[i++];
+		take_option(t,
+			    equals ? arena_strndup(t->arena, option,
+						   (size_t)(equals - option))
+				   : option,
+			    value);
+	}
+	l->program = all.item[end + 1];
+	l->args = (struct strlist){all.item + end + 2, all.n - end - 2};
+	NOTE(t, "`matins exec` is left out: its program is confined by the "
+		"table");
+}
+
 void server_read(const struct import_source *src, const char *name,
 		 const struct toml_value *table, struct import_server *ret)
 {
@@ -777,6 +848,7 @@ void server_read(const struct import_source *src, const char *name,
 	type = t.text[TYPE] ? t.text[TYPE] : "";
 	l = (struct launch){t.text[PROGRAM], t.args};
 	launch_unwrap(&l, t.arena, &ret->notes);
+	unconfine(&t, &l);
 	if (l.program && !t.text[URL])
 		unbridge(&t, &l);
 	if (t.text[URL] && l.program) {

@@ -33,8 +33,11 @@ struct import_server {
 	struct toml_value table;
 	struct strlist variables; /* names that the client sets, as written */
 	bool has_unread;	  /* variables of a form that is not read */
-	struct strlist notes;	  /* sentences: translated, or to be done */
-	struct strlist lost;	  /* sentences: not carried */
+	/* Options --read and --write of its `matins exec`, each before its
+	   path, which is absolute: wishes of a file of others, no grants. */
+	struct strlist asked;
+	struct strlist notes; /* sentences: translated, or to be done */
+	struct strlist lost;  /* sentences: not carried */
 };
 
 /* File that servers are read from. Strings are borrowed for their life. */
@@ -45,6 +48,7 @@ struct import_source {
 	const char *home;		 /* absolute */
 	const struct toml_value *inputs; /* of VS Code; may be NULL */
 	bool in_seconds;		 /* a `timeout` counts seconds */
+	bool keeps_exec;		 /* `matins exec` is a program, too */
 	/* Value of a variable; NULL: it is not set. */
 	const char *(*variable)(void *arg, const char *name);
 	/* Text of a file of variables, in `arena`; {NULL, 0}: unreadable. */

@@ -339,4 +339,68 @@ else
 	skip "--trace" "no trace works here"
 fi
 
+# ---- servers that are wrapped ----
+
+cd "$T" || exit
+mkdir -p wrapped/notes wrapped/more
+cat >wrapped/old.json <<-END
+	{"mcpServers": {"a": {"command": "sh", "args": ["./x", "./notes"], "env": {"A": "b"}}}}
+END
+touch wrapped/x
+cp wrapped/old.json wrapped/new.json
+run_matins import wrapped/old.json
+sed 's/old.json/new.json/' "$out" >wrapped/wanted
+run_matins wrap wrapped/new.json --write
+run_matins import wrapped/new.json
+out_is "a wrapped server is what it was before" "$(<wrapped/wanted)"
+exec_of() { # exec_of OPTIONS JSON: a file with one server behind `matins exec`
+	local words
+
+	words=$(printf '"%s", ' $1)
+	printf '{"mcpServers": {"a": {"command": "/opt/bin/matins", "args": ["exec", %s"--", "sh", "--read", "y"]%s}}}' \
+		"$words" "${2-}" >wrapped/own.json
+}
+exec_of "--read $T/wrapped/more --env K=v --env=M=w --env L" ', "env": {"L": "l"}'
+run_matins import wrapped/own.json
+for line in 'command = "sh"' 'args = ["--read", "y"]' 'sandbox.read = ["./wrapped/more"]' \
+	'env.K = "v"' 'env.M = "w"' 'env.L = "l"'; do
+	ok "behind exec: $line" grep -qxF -- "$line" "$out"
+done
+mkdir -p "$HOME/.ssh" "$HOME/far"
+exec_of "--read / --read $HOME/.ssh --write=$HOME/far --read $HOME/none --net all --profile open --unix /run/x.sock --exec sh --preset p --policy q --env SECRET --memory 9TiB"
+run_matins import wrapped/own.json
+exit_is "grants of a file of others: status" 0
+unlike "grants of a file of others are not taken" "$(grep -v '^#' "$out")" 'sandbox|env\.'
+for path in / "$HOME/.ssh"; do
+	err_like "a grant that is not proposed: $path" "a: --read of its .matins exec. names $path, which it will not see, and which is not proposed"
+done
+err_like "a grant that is asked for" "a: --write of its .matins exec. names $HOME/far, which it will not see: .*--allow-write $HOME/far"
+err_like "a grant of what is not there" "names $HOME/none, which it will not see"
+for word in net profile unix exec preset policy memory; do
+	out_like "said, and not taken: --$word" "^# not carried: --$word .*where it is meant, write sandbox.$word"
+done
+out_like "a variable of the client is said" '^# not carried: --env SECRET .*env.SECRET = \{ env = "SECRET" \}'
+run_matins import wrapped/own.json --allow-write "$HOME/far"
+out_like "the option grants what was asked for" '^sandbox.write = \["./home/far"\]$'
+exec_of "--write $T/wrapped/notes" ', "cwd": "./notes"'
+run_matins import wrapped/own.json
+out_like "a folder to start in is read, as anywhere" '^sandbox.read = \["./wrapped/notes"\]$'
+err_like "and written when a person says so" "names $T/wrapped/notes, which it may read alone; .*--allow-write"
+exec_of "--read $T/wrapped/more" ', "cwd": "/"'
+run_matins import wrapped/own.json
+unlike "the root as a folder to start in is not granted" "$(<"$out")" '^sandbox.read = .*"/"'
+cat >wrapped/own.json <<-'END'
+	{"mcpServers": {"c": {"command": "matins", "args": ["exec"]}, "d": {"command": "matins", "args": ["exec", "--"]},
+		"e": {"command": "matins", "args": ["serve"]},
+		"f": {"command": "matins", "args": ["exec", "--read", "/srv", "--", "npx", "mcp-remote", "https://h.example/mcp"]}}}
+END
+run_matins import wrapped/own.json
+for line in 'args = ["serve"]' 'args = ["exec"]' 'args = ["exec", "--"]' 'url = "https://h.example/mcp"' \
+	'# not carried: --read /srv of `matins exec` is for a program'; do
+	ok "other programs of that name: $line" grep -qxF -- "$line" "$out"
+done
+cp "$out" wrapped/matins.toml
+run_matins check -c wrapped/matins.toml
+exit_is "the result passes check" 0
+
 done_testing
