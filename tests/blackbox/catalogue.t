@@ -90,8 +90,8 @@ json_is "the list of servers has what is known" servers[0].tools 3 \
 
 run_matins tools
 out_like "merged names, with what they do" '^mcp__notes__search +Find a note$'
-out_like "of a name that models refuse a hash" '^mcp__my_files__list_[0-9a-f]{8} +List the files$'
-out_like "a tool that bounds forbid is marked" 'remove_all_[0-9a-f]{8} +\(denied\)'
+out_like "of a name that models refuse a hash" '^mcp__my_files__list_[0-9a-f]{16} +List the files$'
+out_like "a tool that bounds forbid is marked" 'remove_all_[0-9a-f]{16} +\(denied\)'
 run_matins tools --json
 json_is "as JSON" tools '#6' tools[0].name mcp__notes__search \
 	tools[0].server notes tools[0].tool search \
@@ -336,37 +336,33 @@ cat >alike.toml <<-END
 	sandbox = { read = ["."] }
 	confirm = ["send*"]
 END
-# of the last ones the hashes are equal, too: 81a0955c
-tools "work___send_78dbc0dc:x" "long:x" |
+# of the last ones 32 bits of the hashes are equal, too: 81a0955c
+tools "work___send_78dbc0dc855c3377:x" "long:x" |
 	sed 's/"long"/"work___send:..:::....:......"/' >hostile.json
 tools "send:x" "long:x" | sed 's/"long"/"send..::::..:.:::..:."/' >work.json
 run_matins sync -c alike.toml
 run_matins tools --json -c alike.toml
-is "no name is there twice, but for equal hashes" \
+is "no name is there twice" \
 	"$("$PYTHON" -c 'import json, sys
 names = [t["name"] for t in json.load(open(sys.argv[1]))["tools"]]
 print(len(names), *[n for n in set(names) if names.count(n) > 1])' "$out")" \
-	"4 mcp__notes__work___send__________________81a0955c"
-run_matins call mcp__notes__work___send_78dbc0dc -c alike.toml
+	4
+run_matins call mcp__notes__work___send_78dbc0dc855c3377 -c alike.toml
 exit_is "a name that another server's tool imitates: status 1" 1
 err_like "it is asked of a person first" 'only when a person agrees .*notes \(work\)'
-run_matins call mcp__notes__work___send_78dbc0dc --yes -c alike.toml
+run_matins call mcp__notes__work___send_78dbc0dc855c3377 --yes -c alike.toml
 out_is "and calls its own tool" send
-run_matins call notes.work___send_78dbc0dc -c alike.toml
-out_is "the other one is called by its own name" work___send_78dbc0dc
-run_matins call mcp__notes__work___send__________________81a0955c --yes -c alike.toml
-exit_is "a name of two tools: status 64" 64
-err_like "both are named" \
-	'names two tools, notes\.work___send[.:]+ and notes \(work\)\.send[.:]+: name one'
-for name in 78dbc0dc _________________81a0955c; do
+run_matins call notes.work___send_78dbc0dc855c3377 -c alike.toml
+out_is "the other one is called by its own name" work___send_78dbc0dc855c3377
+for name in 78dbc0dc855c3377 _________________81a0955c; do
 	printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}' \
 		'{"jsonrpc":"2.0","method":"notifications/initialized"}' \
 		'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"mcp__notes__work___send_'"$name"'"}}' |
 		timeout 60 "$BIN" serve --servers notes,'notes (work)' --yes -c alike.toml 2>/dev/null |
 		grep '"id":2' >"$name.json"
 done
-file_has "serve: a name calls its own tool" 78dbc0dc.json '"text": "send"'
-file_has "serve: a name of two tools calls none" _________________81a0955c.json '"error"'
+file_has "serve: a name calls its own tool" 78dbc0dc855c3377.json '"text": "send"'
+file_has "serve: half of a hash is no name" _________________81a0955c.json '"error"'
 
 # ---- secrets ----
 

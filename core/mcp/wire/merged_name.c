@@ -4,8 +4,9 @@
 #include "core/base/text.h"
 
 #define HEAD "mcp__"
-/* Digits of a hash behind its "_". */
-#define HASH_DIGITS 8
+/* Digits of a hash behind its "_": 64 bits, as a server chooses the names of
+   its tools, and could try those of 32 until one is another tool's. */
+#define HASH_DIGITS 16
 /* A name of a tool (MCP 2025-11-25, server/tools). */
 #define TOOL_BYTES 128
 

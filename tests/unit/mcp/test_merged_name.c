@@ -77,17 +77,19 @@ TEST(merged_name, parts_that_break_the_rules, are_told_apart_by_a_hash)
 /* The name of one server's tool is no plain name of another server's. */
 TEST(merged_name, a_tool_that_looks_hashed, has_a_hash_of_its_own)
 {
-	static const char *const plain[] = {"send_78dbc0d", "send78dbc0dc",
-					    "send_78dbc0dcc", "send_78dbc0dg",
-					    "a78dbc0dc"};
-	static const char hashed[] = "mcp__notes__work___send_78dbc0dc";
-	const char *tool = "work___send_78dbc0dc";
+	static const char *const plain[] = {
+		"send_78dbc0dc",	 "send_78dbc0dc855c337",
+		"send78dbc0dc855c3377",	 "send_78dbc0dc855c33777",
+		"send_78dbc0dc855c337g", "a78dbc0dc855c3377"};
+	static const char hashed[] = "mcp__notes__work___send_78dbc0dc855c3377";
+	const char *tool = "work___send_78dbc0dc855c3377";
 	struct str ret;
 
 	assert_string_equal(merge("notes (work)", "send"), hashed);
 	assert_false(merged_name_tool(str_of(hashed), STR("notes"), &ret));
 	assert_string_not_equal(merge("notes", tool), hashed);
-	assert_false(merged_name_tool(STR("mcp__a__78dbc0dc"), STR("a"), &ret));
+	assert_false(merged_name_tool(STR("mcp__a__78dbc0dc855c3377"), STR("a"),
+				      &ret));
 	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
 		assert_true(merged_name_tool(str_of(merge("a", plain[i])),
 					     STR("a"), &ret));
