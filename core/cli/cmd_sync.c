@@ -1,6 +1,7 @@
 /*
  * `matins sync`: lists of all servers into the catalogue, and what has changed.
  */
+#include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/state_dir.h"
 #include "core/cli/command.h"
@@ -136,12 +137,10 @@ static bool offers(const struct target *t, enum listing_kind kind)
 						: "resources");
 }
 
-/* Merge all lists, which end with the caller, since the catalogue borrows. */
-static int list_all(struct target *t, struct catalogue *c,
-		    struct listing lists[CATALOGUE_LISTS],
-		    struct catalogue_changes *changes, struct err *err)
+/* Ask for all lists. ret_has  those that are whole */
+static int list_all(struct target *t, struct listing lists[CATALOGUE_LISTS],
+		    bool ret_has[CATALOGUE_LISTS], struct err *err)
 {
-	const char *now = target_now(t);
 	int r = 0;
 
 	for (int k = 0; r >= 0 && k < CATALOGUE_LISTS; k++) {
@@ -151,33 +150,51 @@ static int list_all(struct target *t, struct catalogue *c,
 		r = 0;
 		if (offers(t, k))
 			r = target_list(t, k, is_needed, &lists[k], err);
-		if (r == 0)
+		ret_has[k] = r == 0;
+	}
+	return r < 0 ? -1 : 0;
+}
+
+/* Merge lists, which end with the caller, since the catalogue borrows. */
+static int merge_all(struct target *t, struct synced *s,
+		     const struct listing lists[CATALOGUE_LISTS],
+		     const bool has[CATALOGUE_LISTS], struct catalogue *c,
+		     struct catalogue_changes *changes, struct err *err)
+{
+	AUTO(fd_closep) int held = catalogue_hold(s->state_dir);
+	const char *now = target_now(t);
+
+	(void)catalogue_read(s->state_dir, t->config->path, s->server, c);
+	s->is_first = !c->synced && !catalogue_count(c, LISTING_TOOLS);
+	for (int k = 0; k < CATALOGUE_LISTS; k++)
+		if (has[k])
 			catalogue_merge(c, &lists[k], t->scrub, now, true,
 					changes);
-	}
 	c->synced = now;
 	c->failed = c->error = NULL;
-	return r < 0 ? -1 : 0;
+	return held >= 0 && catalogue_write(s->state_dir, t->config->path,
+					    s->server, c)
+		       ? 0
+		       : err_set(err, ERR_SYS,
+				 "the catalogue in %s cannot be written",
+				 s->state_dir);
 }
 
 static int work(struct target *t, void *arg, struct err *err)
 {
-	AUTO(catalogue_release) struct catalogue c;
+	AUTO(catalogue_release)
+	struct catalogue c = {.arena = ARENA_INIT, .text = BUF_INIT(0)};
 	struct listing lists[CATALOGUE_LISTS];
+	bool has[CATALOGUE_LISTS] = {false};
 	struct catalogue_changes changes = {NULL, 0};
 	struct synced *s = arg;
 	int r;
 
 	for (int k = 0; k < CATALOGUE_LISTS; k++)
 		listing_init(&lists[k], k);
-	(void)catalogue_read(s->state_dir, t->config->path, s->server, &c);
-	s->is_first = !c.synced && !catalogue_count(&c, LISTING_TOOLS);
-	r = list_all(t, &c, lists, &changes, err);
-	if (r == 0 &&
-	    !catalogue_write(s->state_dir, t->config->path, s->server, &c))
-		r = err_set(err, ERR_SYS,
-			    "the catalogue in %s cannot be written",
-			    s->state_dir);
+	r = list_all(t, lists, has, err);
+	if (r == 0)
+		r = merge_all(t, s, lists, has, &c, &changes, err);
 	if (r == 0 && s->page->is_json)
 		add_json(s->server, &c, &changes, &s->page->w);
 	else if (r == 0)
@@ -192,6 +209,7 @@ static void say_failure(struct sync *s, const struct config *config,
 			const char *server, const struct err *why)
 {
 	AUTO(catalogue_release) struct catalogue c;
+	AUTO(fd_closep) int held = catalogue_hold(s->state_dir);
 	struct clock *clock = clock_system();
 	char now[CLOCK_TEXT_BYTES];
 	struct jw *w = &s->page.w;
@@ -202,7 +220,11 @@ static void say_failure(struct sync *s, const struct config *config,
 	(void)catalogue_read(s->state_dir, config->path, server, &c);
 	c.failed = now;
 	c.error = why->msg;
-	(void)catalogue_write(s->state_dir, config->path, server, &c);
+	if (held < 0 ||
+	    !catalogue_write(s->state_dir, config->path, server, &c))
+		log_warning("%s: the catalogue in %s cannot be written, so it "
+			    "does not tell of this",
+			    server, s->state_dir);
 	if (!s->page.is_json)
 		return;
 	jw_object(w);

@@ -7,6 +7,7 @@
  *
  *	AUTO(catalogue_release) struct catalogue c;
  *
+ *	AUTO(fd_closep) int held = catalogue_hold(state_dir);
  *	catalogue_read(state_dir, config->path, "github", &c);
  *	catalogue_merge(&c, &listing, scrub, now, true, &changes);
  *	catalogue_write(state_dir, config->path, "github", &c);
@@ -88,9 +89,16 @@ bool catalogue_parse(struct catalogue *c) MUST_USE;
 /* False: the item is no JSON object. */
 bool catalogue_prove(struct catalogue_entry *e) MUST_USE;
 void catalogue_release(struct catalogue *c);
+/*
+ * Hold the catalogue for who reads it, merges and writes: two at once would
+ * lose one another's rows. Waits some seconds.
+ *
+ * returns  a descriptor, whose end lets go; -1: it cannot be had
+ */
+int catalogue_hold(const char *state_dir) MUST_USE;
 /* False: it was not written. */
 bool catalogue_write(const char *state_dir, const char *config,
-		     const char *server, const struct catalogue *c);
+		     const char *server, const struct catalogue *c) MUST_USE;
 
 /* The entry of that name, NULL: there is none. */
 const struct catalogue_entry *catalogue_find(const struct catalogue *c,
@@ -115,7 +123,7 @@ void catalogue_merge(struct catalogue *c, const struct listing *l,
 /*
  * Merge a list that a command happened to see, which may lack what a server
  * offers to other clients: nothing is deprecated, and nothing is written where
- * nothing is new.
+ * nothing is new. A memory: a write that fails is left out silently.
  */
 void catalogue_keep(const char *state_dir, const char *config,
 		    const char *server, const struct listing *l,

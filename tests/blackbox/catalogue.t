@@ -364,6 +364,61 @@ done
 file_has "serve: a name calls its own tool" 78dbc0dc855c3377.json '"text": "send"'
 file_has "serve: half of a hash is no name" _________________81a0955c.json '"error"'
 
+# ---- two at once ----
+
+# the lists of the first one wait until the second one is done
+mkdir flags
+cat >slow.py <<-'END'
+	import json, os, sys, time
+	waits = os.path.exists("flags/wait")
+	names = open("flags/names").read().split()
+	for line in sys.stdin:
+	    m = json.loads(line)
+	    if "id" not in m:
+	        continue
+	    r = {}
+	    if m["method"] == "initialize":
+	        r = {"protocolVersion": m["params"]["protocolVersion"], "capabilities": {"tools": {}},
+	            "serverInfo": {"name": "s", "version": "1"}}
+	    elif m["method"] == "tools/list":
+	        open("flags/asked", "w").close()
+	        while waits and not os.path.exists("flags/go"):
+	            time.sleep(0.02)
+	        r = {"tools": [{"name": n, "inputSchema": {"type": "object"}} for n in names]}
+	    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
+END
+cat >slow.toml <<-END
+	[servers.slow]
+	command = "$PYTHON"
+	args = ["slow.py"]
+	sandbox = { write = ["flags"] }
+END
+echo first >flags/names
+chmod 777 flags
+chmod 666 flags/names
+touch flags/wait
+"$BIN" sync -c slow.toml >first.out 2>&1 &
+pid=$!
+ok "the first one has asked for its list" wait_for 20 test -e flags/asked
+rm flags/wait
+echo first second >flags/names
+run_matins sync -c slow.toml
+exit_is "the second one: status 0" 0
+touch flags/go
+wait $pid
+is "the first one: status 0" $? 0
+run_matins tools -c slow.toml --json
+is "what the second one has seen is not lost" \
+	"$(grep -ho '"name":"[a-z]*","first_seen' "$T"/state/matins/catalogue/*.json | grep -c second)" 1
+out_like "and what both have seen is there once" '"mcp__slow__first"'
+if [[ $(id -u) -ne 0 ]]; then
+	rm flags/names
+	chmod a-w "$T"/state/matins/catalogue
+	run_matins sync -c slow.toml
+	err_like "a failure that cannot be kept is said" 'cannot be written, so it does not tell of this'
+	chmod u+w "$T"/state/matins/catalogue
+fi
+
 # ---- secrets ----
 
 cat >secret.toml <<-END

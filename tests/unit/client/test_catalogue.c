@@ -248,6 +248,22 @@ TEST_IN(temp_dir, file, cut_at_each_byte, is_no_trouble)
 	}
 }
 
+TEST_IN(temp_dir, two_who_write, at_once, wait_for_each_other)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	int held = catalogue_hold(*state);
+
+	assert_true(held >= 0);
+	/* what a command happens to see is left out, and nothing is lost */
+	(void)sync_tools(*state, "T1", TOOL("a", "x"), NULL, &arena);
+	assert_int_equal(catalogue_hold(*state), -1);
+	fd_closep(&held);
+	held = catalogue_hold(*state);
+	assert_true(held >= 0);
+	fd_closep(&held);
+	assert_int_equal(catalogue_hold("/proc/none"), -1);
+}
+
 TEST(search, words, fit_all_or_nothing_and_names_best)
 {
 	const struct catalogue_entry e = {
