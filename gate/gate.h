@@ -342,9 +342,9 @@ void gate_child_serve(struct gate_child *c);
  */
 unsigned gate_child_due_ms(const struct gate_child *c) MUST_USE;
 enum gate_lost {
-	GATE_LOST_DROPPED,  /* it lies in a private place, gone at the end */
-	GATE_LOST_REFUSED,  /* it may be read alone */
-	GATE_LOST_REPLACED, /* it may be written, and not its folder */
+	GATE_LOST_DROPPED,  /* in a private place, gone at the end */
+	GATE_LOST_REFUSED,  /* granted for reading alone */
+	GATE_LOST_REPLACED, /* granted for writing, and not its folder */
 };
 /*
  * Take the next file or folder that arguments or variables name and that the
@@ -705,7 +705,7 @@ struct gate_said {
 int gate_run_tool(const char *const argv[], struct str input,
 		  struct gate_said *ret, struct err *err) MUST_USE;
 
-/* This program, or a tool, started by the person's own command. */
+/* A process of this program, or of a tool, unconfined. */
 struct gate_again {
 	pid_t pid;
 	int pidfd; /* readable at its end; owned, -1 without */

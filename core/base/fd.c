@@ -231,7 +231,8 @@ struct fd_text fd_text_of(const struct str *s)
 	return (struct fd_text){.print = print_str, .arg = s};
 }
 
-void fd_begin_sync(int fd)
+/* Begin to put what was written on disk; fsync() says whether that works. */
+static void begin_sync(int fd)
 {
 	(void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
 }
@@ -277,7 +278,7 @@ int fd_add_text(const char *path, const struct fd_text *text, struct err *err)
 	if (put_file(path, text, 0600, false, &fd, err) < 0)
 		return -1;
 	if (text->beside) {
-		fd_begin_sync(fd);
+		begin_sync(fd);
 		text->beside(text->beside_arg);
 	}
 	if (fsync(fd) == 0)

@@ -79,8 +79,6 @@ struct fd_text {
 struct fd_text fd_text_of(const struct str *s) MUST_USE;
 /* Print to a descriptor; 0 or -1 and errno. */
 int fd_print(int fd, const struct fd_text *text) MUST_USE;
-/* Begin to put what was written on disk; fsync() says whether that works. */
-void fd_begin_sync(int fd);
 /*
  * Make a file of ours (0600) of such a content; whoever sees its name sees all
  * of it. When this returns 0 it is on disk with its name, by one flush: file

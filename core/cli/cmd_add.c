@@ -66,9 +66,9 @@ struct adding {
 	struct rewrite to; /* the configuration */
 	struct draft draft;
 	struct installed_server about;
-	struct import_server s; /* its rows */
+	struct import_server s; /* rows of its table */
 	struct buf wanted;	/* comments: rows that nobody granted */
-	bool has_failed;	/* it did not start; said */
+	bool has_failed;	/* the first start failed; said */
 };
 
 /* ---- rows ---- */

@@ -238,9 +238,9 @@ struct batch {
 	struct tool_set *set; /* owned; NULL: tools are not known */
 	bool is_list_lost;    /* asking again for the tools failed */
 	struct backoff pause; /* before the server is started again */
-	bool is_lost;	      /* it is not any more */
+	bool is_lost;	      /* no server is there any more */
 	bool is_due;	      /* a line waits for that */
-	bool is_tried;	      /* that was tried for this line */
+	bool is_tried;	      /* a start was tried for this line */
 };
 
 static struct tool_set *make_set(struct listing *list)

@@ -23,7 +23,7 @@ struct sync {
 	const struct args *args;
 	const char *state_dir;
 	struct page page;
-	bool all;     /* whatever words the command has */
+	bool all;     /* servers, whatever words the command has */
 	bool has_new; /* a server was listed for the first time */
 	size_t n_failed;
 };

@@ -20,6 +20,7 @@
 #include "core/cli/tool_text.h"
 #include "core/client/tool_check.h"
 #include "core/config/paths.h"
+#include "core/mcp/wire/merged_name.h"
 #include "core/mcp/wire/content.h"
 #include "core/mcp/wire/uri_template.h"
 #include "core/run/tool_policy.h"

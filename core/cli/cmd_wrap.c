@@ -43,7 +43,7 @@ struct wrapping {
 	const struct args *args;
 	struct foreign f;
 	const char *path; /* real */
-	struct buf old;	  /* its text */
+	struct buf old;	  /* text of the file */
 	struct wrap w;
 	struct scrub *scrub; /* credentials, hidden in the difference */
 	bool has_failed;     /* a server is left as it is, or lacks a path that

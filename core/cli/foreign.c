@@ -265,7 +265,7 @@ struct naming {
 	struct import_server *s;
 	const char *dir;
 	struct foreign_paths *paths;
-	struct gate_explained e; /* what it would get */
+	struct gate_explained e; /* grants that it would get */
 };
 
 static bool has_one(const struct gate_grant *all, size_t n_all,

@@ -71,7 +71,7 @@ int foreign_explain(struct foreign *f, struct import_server *s, const char *dir,
 
 struct foreign_paths {
 	struct strlist read, write; /* of the options, absolute */
-	struct strlist used;	    /* those of them that a server names */
+	struct strlist used;	    /* paths of both that a server names */
 	bool is_traced;		    /* a trace has granted what is needed */
 	/* Sentences about the server that was looked at last. */
 	struct strlist unseen;	  /* named, and not granted at all */

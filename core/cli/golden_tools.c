@@ -33,7 +33,7 @@ struct asked {
 	const struct server *server;
 	const char *path; /* of its file */
 	bool is_there;	  /* the file */
-	struct str kept;  /* its text */
+	struct str kept;  /* text of that file */
 	struct buf now;	  /* text that it would get */
 };
 

@@ -29,7 +29,7 @@ struct task {
 	struct strlist argv, env;
 	const char *cwd;
 	struct gate_policy policy;
-	struct buf *answer; /* its stdout; NULL: to our stderr */
+	struct buf *answer; /* takes stdout; NULL: our stderr does */
 };
 
 static void add_words(struct strlist *list, struct arena *arena,

@@ -24,7 +24,7 @@ struct install {
 	const char *find_links; /* folder of wheels; NULL: the index */
 	/* out */
 	const char *version;
-	struct strlist words; /* that start the server, in its place */
+	struct strlist words; /* start the server, in its place */
 };
 
 /* errors  ERR_PEER  a program failed; those of the gate */

@@ -11,8 +11,28 @@
 #include "core/cli/sync.h"
 #include "core/cli/tool_forms.h"
 #include "core/cli/tool_text.h"
+#include "core/client/catalogue.h"
+#include "core/config/config.h"
+#include "core/mcp/wire/merged_name.h"
 #include "core/run/advice_command.h"
 #include "core/run/tool_policy.h"
+
+struct merged_tool {
+	const struct server *server;
+	const struct catalogue_entry *entry; /* of the catalogue below */
+	char name[MERGED_NAME_BYTES + 1];
+	unsigned score;	    /* of a search; else 1 */
+	const char *denied; /* sentence by which a call is denied; or NULL */
+};
+
+struct merged_tools {
+	struct arena arena;
+	struct catalogue *of; /* one of each server, in its order */
+	size_t n_of;
+	struct merged_tool *tool; /* owned by the arena */
+	size_t n;
+	struct strlist unlisted; /* servers of which nothing is known */
+};
 
 /* ---- reading ---- */
 
@@ -82,9 +102,18 @@ static int by_score(const void *a, const void *b)
 	return (x->entry > y->entry) - (x->entry < y->entry);
 }
 
-void merged_tools_read(const struct config *config,
-		       const struct strlist *patterns, const char *words,
-		       struct merged_tools *ret)
+/*
+ * Read what is known of the tools of all servers that are not switched off,
+ * and sort it: the best of a search first, else as the servers have them.
+ *
+ * config    borrowed until release()
+ * patterns  only tools whose merged name, SERVER.TOOL or name fits one of
+ *	     these; n = 0: all
+ * words     only tools that catalogue_score() these; NULL: all
+ */
+static void read_all(const struct config *config,
+		     const struct strlist *patterns, const char *words,
+		     struct merged_tools *ret)
 {
 	const char *state_dir;
 
@@ -115,7 +144,7 @@ void merged_tools_read(const struct config *config,
 		qsort(ret->tool, ret->n, sizeof(*ret->tool), by_score);
 }
 
-void merged_tools_release(struct merged_tools *m)
+static void release(struct merged_tools *m)
 {
 	for (size_t i = 0; i < m->n_of; i++)
 		catalogue_release(&m->of[i]);
@@ -306,11 +335,11 @@ static int list(const struct args *args, const struct config *config,
 		const struct tool_form *form, struct page *page,
 		struct err *err)
 {
-	AUTO(merged_tools_release) struct merged_tools m;
+	AUTO(release) struct merged_tools m;
 	const struct strlist patterns = {(const char **)args->positional,
 					 args->n_positional};
 
-	merged_tools_read(config, &patterns, args_get(args, "search"), &m);
+	read_all(config, &patterns, args_get(args, "search"), &m);
 	if (!page->is_json || form)
 		drop(&m, form);
 	if (!m.n && patterns.n == 1 && !strchr(patterns.item[0], '*'))

@@ -12,7 +12,7 @@
 
 struct past_query {
 	const char *which; /* a generation, or "last": the last that finished */
-	bool is_run;	   /* it is one of these, and no file */
+	bool is_run;	   /* `which` is one of these, and no file */
 	/* For "last"; NULL: any. */
 	const char *routine;
 	const char *file; /* real path of the configuration */

@@ -51,8 +51,8 @@ struct rewrite {
 	bool is_named;	     /* by --config */
 	struct config_file file;
 	const char *path; /* of the file, or of the one to make */
-	const char *dir;  /* its folder, absolute */
-	struct buf old;	  /* its text */
+	const char *dir;  /* folder of it, absolute */
+	struct buf old;	  /* text of the file */
 	int lock;	  /* owned; of its folder, or -1 */
 	struct arena arena;
 };

@@ -21,7 +21,7 @@
 struct recorded {
 	enum recorded_kind kind;
 	struct str text; /* message or line; of LOST the object */
-	/* These are for a replay alone. */
+	/* For a replay alone: */
 	struct str shape; /* of TO: shape() */
 	struct str id;	  /* JSON of the id; {NULL, 0} without */
 	bool is_request;  /* with an id */
@@ -652,7 +652,7 @@ bool recording_take(struct recording *r, struct str message, struct buf *why)
 		return false;
 	}
 	e->is_done = true;
-	/* what waited for it may be said now */
+	/* lines that waited for this one may be said now */
 	r->at = r->first;
 	if (e->is_request)
 		e->live = arena_str(r->arena, scan_some(message, "id"));

@@ -172,7 +172,7 @@ struct tape {
 	struct recording *first, **end; /* in the order of their begin */
 	struct tape_file *files;	/* arena; one without a name ends it */
 	size_t bytes;			/* read so far */
-	bool is_open; /* it records, and nothing is in its place yet */
+	bool is_open; /* recording, and nothing is in its place yet */
 	size_t there; /* bytes of the path that was there before */
 };
 

@@ -616,7 +616,7 @@ int edit_sandbox(struct str text, const char *routine, const char *step,
 
 /* Header of a table in the text. */
 struct header {
-	size_t at, last; /* its last value ends there */
+	size_t at, last; /* end of its last value */
 	bool goes;
 };
 

@@ -109,8 +109,7 @@ struct spelling {
 	const char *key;
 	const char *whose; /* names of programs */
 	const char *own;   /* key that is meant, or that does it otherwise */
-	const char
-		*says; /* its meaning, or advice what to write; may be empty */
+	const char *says;  /* meaning, or advice what to write; may be empty */
 	enum spelling_way way;
 };
 

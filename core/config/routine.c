@@ -1697,7 +1697,7 @@ static void load_notices(struct loader *l)
 	struct config *c = l->config;
 
 	load_notify(l, &c->notify, NULL);
-	/* its mistakes are told once */
+	/* mistakes in [notify] are told once */
 	for (size_t i = 0; i < c->n_routines && !l->findings->has_error; i++) {
 		l->routine = c->routines[i].name;
 		load_notify(l, &c->routines[i].notify, c->notify.written);

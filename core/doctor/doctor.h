@@ -38,7 +38,7 @@ struct doctor_options {
 	/* A timer or cron starts it, with the variables of now: nobody is
 	   asked, logs in or unlocks a key. */
 	bool unattended;
-	bool is_new; /* it is about to be scheduled: no time of it was due */
+	bool is_new; /* about to be scheduled: no time of it was due */
 	struct strlist approved; /* names of --approve */
 	bool confirmed;		 /* --yes: tools of `confirm` are agreed to */
 	bool starts_only; /* rows of what each program comes to, no others */

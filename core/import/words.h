@@ -21,7 +21,7 @@ struct word {
 	const char *text;     /* translated: ${env:X}, $env:X, $X as a whole,
 				 ${input:x}, ${workspaceFolder}, ${userHome} and
 				 `~`; as it was where there is a `why` */
-	const char *variable; /* that is all of the text; NULL: it is not */
+	const char *variable; /* one that is all of the text; or NULL */
 	const char *now;      /* with the values that variables have now; NULL:
 				 `missing` is not set */
 	const char *missing;

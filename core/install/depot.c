@@ -126,7 +126,7 @@ static void sweep_one(const char *path, bool is_draft)
 	if (!is_draft && access(marker, F_OK) < 0)
 		return;
 	lock = lock_folder(path, LOCK_EX | LOCK_NB);
-	/* its installer may have finished before the lock was free */
+	/* the installer may have finished before the lock was free */
 	if (lock < 0 || (!is_draft && access(marker, F_OK) < 0))
 		return;
 	if (!is_draft && is_named(path, marker))
@@ -189,7 +189,7 @@ int draft_open(const char *name, struct draft *d, struct err *err)
 	    fd_mkdirs(state_dir_servers(&d->arena), 0700) < 0)
 		return err_sys(err, errno, "mkdir %s", dir);
 	depot_sweep();
-	/* nobody sweeps between the making and the lock */
+	/* keep sweeps away between the making and the lock */
 	all = lock_folder(dir, LOCK_EX);
 	path = arena_printf(&d->arena, "%s/%s.XXXXXX", dir, name);
 	if (all < 0 || !mkdtemp(path))
@@ -250,7 +250,7 @@ int draft_place(struct draft *d, const char *config, struct err *err)
 	if (fd_replace_file(marker, str_of(config ? config : ""), 0600, true,
 			    err) < 0)
 		return -1;
-	/* nobody sweeps the older one before it is known to be of no use */
+	/* keep the older one from sweeps until it is of no use */
 	if (d->is_upgrade) {
 		d->old = lock_folder(d->place, LOCK_EX);
 		if (d->old < 0)

@@ -113,7 +113,7 @@ static int last_hash(const struct audit *a, off_t end,
 
 	ret_hash[0] = '\0';
 	while (end > 0) {
-		/* what may be the end of a line stands in the next block, too
+		/* bytes that may end a line stand in the next block, too
 		 */
 		size_t n = end < (off_t)sizeof(block) ? (size_t)end
 						      : sizeof(block);
@@ -201,7 +201,7 @@ int audit_write(struct audit *a, const struct audit_entry *e, struct err *err)
 	a->is_unsynced = true;
 	if (r < 0 || e->state)
 		return r;
-	/* others may write while the line goes to disk */
+	/* let others write while the line goes to disk */
 	if (fdatasync(a->fd) < 0)
 		return err_sys(err, errno, "sync %s", a->path);
 	a->is_unsynced = false;

@@ -29,13 +29,13 @@ struct audit;
 
 /* Strings are borrowed. */
 struct audit_entry {
-	char id[AUDIT_ID_BYTES]; /* the same in both lines; audit_new_id() */
+	char id[AUDIT_ID_BYTES]; /* of both lines; audit_new_id() */
 	const char *origin;	 /* "routine r/a", "command line" */
 	const char *server, *tool;
 	struct str args; /* JSON: names, or an object with values */
 	char args_sha256[SHA256_HEX_BYTES]; /* of the text that is sent */
 	const char *state;		    /* NULL: the call is not made yet */
-	uint64_t ms;			    /* it took; with state */
+	uint64_t ms;			    /* time that it took; with state */
 	int64_t wall_ns;		    /* of now, since 1970 UTC */
 };
 

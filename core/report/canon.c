@@ -69,7 +69,14 @@ static void add_text(struct str s, bool is_raw, struct buf *out)
 	buf_addc(out, '"');
 }
 
-void canon_string(struct str raw, struct buf *out)
+/*
+ * Append one string with its quotes. Characters that a terminal would obey
+ * (controls, bidirectional overrides) are escaped; so are lone surrogates,
+ * which have no other spelling.
+ *
+ * raw     a JSON string with its quotes, proved by core/base/scan.h
+ */
+static void add_string(struct str raw, struct buf *out)
 {
 	add_text((struct str){raw.p + 1, raw.n - 2}, true, out);
 }
@@ -127,7 +134,7 @@ static void print_text(const struct printer *p, const struct jdoc *j)
 	AUTO(buf_release) struct buf inside = BUF_INIT(BUF_UNBOUNDED);
 
 	if (!j->first || !is_marked(j->first)) {
-		canon_string(j->raw, p->out);
+		add_string(j->raw, p->out);
 		return;
 	}
 	canon_compact(j->first, &inside);
@@ -173,8 +180,8 @@ static bool strings_equal(struct str a, struct str b)
 
 	if (!memchr(a.p, '\\', a.n) && !memchr(b.p, '\\', b.n))
 		return false;
-	canon_string(a, &ca);
-	canon_string(b, &cb);
+	add_string(a, &ca);
+	add_string(b, &cb);
 	return str_eq(buf_str(&ca), buf_str(&cb));
 }
 

@@ -27,16 +27,7 @@ void canon_print(const struct jdoc *j, unsigned int depth, struct buf *out);
 /* Canonical text on one line, without spaces. */
 void canon_compact(const struct jdoc *j, struct buf *out);
 
-/*
- * Append one string with its quotes. Characters that a terminal would obey
- * (controls, bidirectional overrides) are escaped; so are lone surrogates,
- * which have no other spelling.
- *
- * raw     a JSON string with its quotes, proved by core/base/scan.h
- */
-void canon_string(struct str raw, struct buf *out);
-
-/* Append a decoded text as such a string. */
+/* Append a decoded text as a string with its quotes, as canon.c has them. */
 void canon_quote(struct str text, struct buf *out);
 
 /*

@@ -57,7 +57,7 @@ struct edit {
 	const uint32_t *order;
 	bool is_loose;	/* array without an order */
 	bool is_whole;	/* members of it cannot be edited one by one */
-	bool is_hidden; /* it is said elsewhere already */
+	bool is_hidden; /* said elsewhere already */
 	bool is_taken;	/* for diff_merge() */
 };
 

@@ -490,7 +490,7 @@ static void diff_lines(const struct edit *e, const struct line_style *style,
 /* One difference, as forms print it. */
 struct diff_shown {
 	const struct edit *e;
-	const struct edit *step; /* that it is in; NULL: in none */
+	const struct edit *step; /* step that it is in; NULL: in none */
 	const char *name;	 /* of the step */
 	struct buf path;
 	struct buf lines; /* in the style of the form */

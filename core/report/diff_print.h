@@ -27,7 +27,7 @@ struct diff_shown;
 struct line_style {
 	const char *indent;
 	size_t context;	  /* equal lines around those that changed */
-	size_t max_lines; /* that are shown; the rest is counted */
+	size_t max_lines; /* shown; the rest is counted */
 	size_t max_bytes; /* of a line */
 	bool has_counts;  /* "@@ -2,3 +2,4 @@", as patch(1) reads it */
 };

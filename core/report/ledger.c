@@ -205,7 +205,7 @@ static int read_before(struct ledger_lines *w, struct err *err)
 	buf_add_str(&block, buf_str(&w->text));
 	buf_release(&w->text);
 	w->text = block;
-	/* what is held is copied each time: a torn line may be all there is */
+	/* copy what is held each time: a torn line may be all there is */
 	if (w->block < LAST_BLOCK || held >= w->block)
 		w->block *= 2;
 	return 0;

@@ -77,7 +77,7 @@ struct ledger_walk {
 	struct buf boot;
 	struct ledger_run **ended; /* whose beginning was not met; owned */
 	size_t n_ended, cap_ended;
-	struct ledger_run *next; /* those that ended and are newer go first */
+	struct ledger_run *next;	 /* newer ones that ended go first */
 	const struct ledger_run **given; /* the newest first; in the arena */
 	size_t n_given;
 	size_t n_older; /* in a row */

@@ -19,7 +19,7 @@ struct ledger_told {
 	const char *state;   /* "ok", "failed", "lost"; NULL: nothing was */
 	/* An ok run, since which a change is not told yet; 0: none. */
 	uint64_t since;
-	bool is_far;		  /* its line is to be written again */
+	bool is_far;		  /* the line is to be written again */
 	struct ledger_lost *lost; /* runs of which that was not told */
 	size_t n_lost;
 };

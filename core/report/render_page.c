@@ -323,7 +323,7 @@ static void print_text(struct str text, bool is_plain, struct buf *out)
 
 /* ---- pictures and sounds ---- */
 
-/* Those that a browser shows without obeying anything. */
+/* Types that a browser shows without obeying anything. */
 static const struct {
 	const char *type, *mime, *before, *after;
 } media[] = {

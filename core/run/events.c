@@ -148,7 +148,7 @@ void events_use_loop(struct events *e, struct loop *loop)
 	e->loop = loop;
 }
 
-void events_free(struct events *e)
+static void free_events(struct events *e)
 {
 	struct clock *clock = clock_system();
 
@@ -164,7 +164,7 @@ void events_free(struct events *e)
 
 void events_freep(struct events **e)
 {
-	events_free(*e);
+	free_events(*e);
 	*e = NULL;
 }
 

@@ -59,9 +59,7 @@ struct event {
 
 void events_tell(struct events *e, const struct event *v);
 
-/* Wait a second at most for the reader, and close. */
-void events_free(struct events *e);
-/* For AUTO(). */
+/* Wait a second at most for the reader, and close; for AUTO(). */
 void events_freep(struct events **e);
 
 #endif

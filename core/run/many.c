@@ -26,7 +26,7 @@ struct many {
 	struct step_run *whole;
 	const struct run_many *m;
 	struct jobs_giver giver;
-	struct one *first; /* those that run; owned */
+	struct one *first; /* running inputs; owned */
 	/* Begins nothing, and expects all servers, so that they stay between
 	   two inputs; owned, NULL before the first. */
 	struct one *holder;
@@ -138,7 +138,7 @@ static struct one *new_one(struct many *all, const struct many_input *input)
 
 static void begin_holder(struct many *all, const struct many_input *input)
 {
-	/* its text lives as long */
+	/* the text lives as long as the holder */
 	struct one *o = new_one(all, input);
 
 	o->input.object = arena_str(&o->arena, input->object);

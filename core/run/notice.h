@@ -22,7 +22,7 @@ struct notice {
 	size_t more;		     /* other runs that were lost before it */
 	const char *summary;	     /* of the run; "" */
 	const struct report *report; /* NULL: there is none */
-	const struct report_step *lacking; /* it ran before, and is skipped */
+	const struct report_step *lacking; /* ran before, and is skipped */
 	struct str changes;		   /* differences; n = 0: none */
 	int64_t wall_ns;
 };

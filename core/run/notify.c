@@ -522,7 +522,7 @@ struct notify {
 	const struct notify_rules *rules; /* of the routine that runs */
 	const struct routine *routine;
 	const char *host;
-	const struct report_step *lacking; /* it ran before; NULL: none is */
+	const struct report_step *lacking; /* ran before; NULL: none is */
 	uint64_t whole_since;		   /* run that it was ok in */
 	struct arena arena;
 	struct sender sender;
@@ -920,7 +920,7 @@ void notify_end(struct notify *n)
 
 	if (!n)
 		return;
-	/* its beginning first */
+	/* wait for the ping of the beginning first */
 	sender_wait(&n->sender);
 	find_lacking(n);
 	sender_ping(&n->sender, n->rules, "end",

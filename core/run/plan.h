@@ -47,9 +47,9 @@ struct plan_step {
 	const struct config *config;
 	const struct flow_step *flow; /* steps to wait for */
 	const char *protocol;	      /* pinned revision, or NULL */
-	bool strict;		      /* the step says so, or its server */
-	bool is_pinned;		      /* its tool must be as it was accepted */
-	bool owns_items;	      /* the person gave them */
+	bool strict;		      /* set by the step, or its server */
+	bool is_pinned;		      /* the tool must be as it was accepted */
+	bool owns_items;	      /* given by the person */
 	struct env_refs server_env;   /* of its server; n = 0 without */
 };
 

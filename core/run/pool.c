@@ -42,8 +42,8 @@ struct pool_server {
 	const struct err *wrong; /* why it cannot be started; NULL: it can */
 	uint64_t message_max, stderr_max, timeout_ms; /* largest of all */
 	struct backoff pause;			      /* of the next start */
-	bool reconnects; /* it is started again when it ended by itself */
-	struct loop_timer timer; /* something is to be freed, or started */
+	bool reconnects;	 /* start it again when it ended by itself */
+	struct loop_timer timer; /* due: a server is to be freed, or started */
 	struct {
 		const char *of; /* step that gave up its call; borrowed; NULL:
 				   there is no doubt */
@@ -376,7 +376,7 @@ static void note_end(struct pool_server *s)
 static void on_server_ended(struct pool_server *s)
 {
 	struct pool_user *starter = s->starter, *last = s->last;
-	bool is_own = !last && !s->afresh; /* nobody ended it */
+	bool is_own = !last && !s->afresh; /* ended by itself */
 
 	clear_doubt(s);
 	if (is_own && !s->reconnects)

@@ -68,7 +68,7 @@ struct pool_user {
 	/* Stays longer, and has the server that this one calls; NULL, or with
 	   none: that of the plan. */
 	const struct pool_user *with;
-	struct mcp_declared can; /* what .event can answer */
+	struct mcp_declared can; /* questions that .event can answer */
 
 	/* set by the pool */
 	struct pool_server *server;

@@ -314,7 +314,7 @@ void file_judge(struct file_finder *f, enum said_kind kind,
 	/* a folder for writing: programs mostly write more than one file */
 	if (write && (stat(file->path, &st) < 0 || !S_ISDIR(st.st_mode)))
 		file->value = dirname(arena_strdup(f->arena, file->path));
-	/* its folder may hold what no line opens: HOME, keys, the code */
+	/* the folder may hold what no line opens: HOME, keys, the code */
 	if (write && is_there && is_row &&
 	    (file_refusal(f, key, file->value) ||
 	     file_holds_secrets(f->known->gate, file->value, f->arena)))

@@ -228,7 +228,7 @@ static int execute(struct run *r, struct err *err)
 	if (walk_plan(r, err) < 0 ||
 	    (r->o->record && tape_end(r->world.tape, err) < 0))
 		return -1;
-	/* whoever is told needs the gate, and has time once the end is kept */
+	/* notices need the gate, and have time once the end is kept */
 	if (r->notify)
 		r->record.let_go = NULL;
 	record_fill(&r->record);

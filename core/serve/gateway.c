@@ -38,7 +38,7 @@ struct upstream {
 	const struct plan_step *plan;
 	struct pool_user user; /* .server is NULL: it is not expected */
 	struct env env;
-	bool is_told;	      /* that it cannot be started */
+	bool is_told;	      /* a start failed, and that was said */
 	const char *wrong;    /* why it cannot be used; NULL: it can */
 	struct deal *waiting; /* until it is open, the newest first */
 	struct deal *deals;   /* calls in flight */
@@ -68,7 +68,7 @@ struct deal {
 	struct gather *gather;
 	/* of a call: */
 	struct server_call *call;
-	struct buf name, args; /* its own name; args.n = 0: none */
+	struct buf name, args; /* own name of the tool; args.n = 0: none */
 	struct query *queries; /* questions that are with the client */
 };
 
@@ -94,7 +94,6 @@ struct gather {
 	void *arg;
 	/* of a call whose server is looked for: */
 	struct buf name, args;
-	bool looks_at_templates;
 };
 
 static const char *const notices[N_KINDS] = {

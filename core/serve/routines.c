@@ -247,11 +247,10 @@ static void on_done(void *arg, int status, struct str said)
 	struct job *job = arg;
 	struct server_call *c = job->call;
 	bool runs = !job->entry->row.reads;
-	struct err err = ERR_INIT;
 	struct str json, error;
 
 	free(job);
-	if (status < 0 || scan_document(said, NULL, &json, &err) < 0 ||
+	if (status < 0 || scan_document(said, NULL, &json, ERR_IGNORED) < 0 ||
 	    scan_type(json) != SCAN_OBJECT) {
 		buf_addf(&text, "matins gave no result (status %d)%s%.*s",
 			 status, status < 0 ? ": " : "",

@@ -57,14 +57,14 @@ struct web_session {
 	struct server_session session;
 	char id[33];
 	uint64_t used_ns;
-	struct exchange *stream; /* its GET; NULL: none is open */
+	struct exchange *stream; /* GET of the session; NULL: none is open */
 };
 
 /* Uses of a connection, those first that are given up first for others. */
 enum link_use {
 	LINK_UNKNOWN, /* has shown no token */
 	LINK_KNOWN,   /* a request is awaited, or is read */
-	LINK_STREAM,  /* what belongs to no call */
+	LINK_STREAM,  /* carries what belongs to no call */
 	LINK_BUSY,    /* a request is answered */
 	LINK_OVER,    /* to be closed */
 };
@@ -91,7 +91,7 @@ struct exchange {
 	struct loop_watch gone;	    /* the client closes the connection */
 	unsigned status;	    /* of an answer that is a document */
 	bool is_too_long, is_read;  /* the body, to its end */
-	bool has_no_room;	    /* others hold too much */
+	bool has_no_room;	    /* too much is held by others */
 	bool is_double;		    /* a field of the head */
 	bool is_stream, is_begun;   /* events; the reply has begun */
 	bool is_done;		    /* nothing follows */
@@ -112,7 +112,7 @@ struct web {
 	size_t held; /* bytes of all exchanges */
 	char *url;
 	const char *host; /* of .url, with the port */
-	bool is_any;	  /* it listens at every address */
+	bool is_any;	  /* listens at every address */
 	bool has_woken;	  /* since the library ran */
 	struct arena arena;
 };
@@ -862,7 +862,7 @@ static int listen_at(struct web *w, int *ret, struct err *err)
 		      SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (*ret < 0 ||
 	    setsockopt(*ret, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
-	    /* those that it accepts have it, too: a stream whose client is gone
+	    /* for all that it accepts: a stream whose client is gone
 	       without a word ends */
 	    setsockopt(*ret, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on)) < 0 ||
 	    bind(*ret, &at.any, at.bytes) < 0 || listen(*ret, 128) < 0 ||

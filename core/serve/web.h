@@ -44,7 +44,7 @@ struct web_options {
 	const struct server_info *info;
 	void *arg;	     /* of the methods */
 	const char *address; /* "127.0.0.1:8765"; port 0: any */
-	const char *token;   /* that clients must have */
+	const char *token;   /* needed by clients */
 };
 
 /*

@@ -224,7 +224,7 @@ static void on_turn(void *arg)
 	for (; w && all->n_running < WORKERS_MAX; w = w->next) {
 		if (w->runs.pid > 0 || begin(w, &err) == 0)
 			continue;
-		/* others may go with it: this is called again for the rest */
+		/* called again for the rest: others may go with this one */
 		finish(w, -1, str_of(err.msg));
 		return;
 	}

@@ -249,7 +249,7 @@ static const struct {
 } failures[] = {
 	/* libcurl has no complaint about an answer without a head */
 	{CURLE_OK, HTTP_CUT, NULL},
-	/* it tried again when the connection of the request went */
+	/* tried again after the connection of the request went */
 	{CURLE_COULDNT_CONNECT, HTTP_CUT, NULL},
 	{CURLE_PARTIAL_FILE, HTTP_CUT, NULL},
 	{CURLE_GOT_NOTHING, HTTP_CUT, NULL},
