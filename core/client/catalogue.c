@@ -583,13 +583,26 @@ static bool has(struct str text, struct str word)
 				    (up != low && has_from(text, word, up)));
 }
 
+/* Can the text of an item have a word in another spelling? */
+static bool may_spell(struct str item, struct str word)
+{
+	static const char marks[] = "\"\\/";
+	bool has_mark = false;
+
+	for (size_t i = 0; i < word.n; i++)
+		has_mark |= strchr(marks, word.p[i]) != NULL;
+	return memmem(item.p, item.n, "\\u", 2) ||
+	       (has_mark && memchr(item.p, '\\', item.n));
+}
+
 bool catalogue_may_fit(struct str server, const struct catalogue_entry *e,
 		       struct str words)
 {
 	while (words.p) {
 		struct str word = str_cut(&words, ' ');
 
-		if (word.n && !has(e->item, word) && !has(server, word))
+		if (word.n && !has(e->item, word) && !has(server, word) &&
+		    !may_spell(e->item, word))
 			return false;
 	}
 	return true;
@@ -598,14 +611,15 @@ bool catalogue_may_fit(struct str server, const struct catalogue_entry *e,
 unsigned catalogue_score(struct str server, const struct catalogue_entry *e,
 			 struct str words)
 {
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	const struct {
 		struct str text;
 		unsigned worth;
 	} places[] = {
 		{e->name, 8},
-		{tool_title(e->item), 4},
+		{decoded(tool_title(e->item), &arena), 4},
 		{server, 2},
-		{scan_text(e->item, "description"), 1},
+		{decoded(scan_text(e->item, "description"), &arena), 1},
 	};
 	unsigned score = 1;
 

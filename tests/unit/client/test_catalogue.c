@@ -286,3 +286,27 @@ TEST(search, words, fit_all_or_nothing_and_names_best)
 	assert_false(catalogue_may_fit(s, &e, STR("closer")));
 	assert_false(catalogue_may_fit(s, &e, STR("merge")));
 }
+
+TEST(search, words_that_have_escapes, are_found)
+{
+	const struct catalogue_entry e = {
+		.name = STR("x"),
+		.item = STR("{\"name\":\"x\",\"title\":\"caf\\u00e9\","
+			    "\"description\":\"a\\/b \\u0067rep\"}")};
+	const struct catalogue_entry plain = {
+		.name = STR("y"),
+		.item = STR("{\"name\":\"y\",\"description\":\"a\\nb\"}")};
+	static const char *const words[] = {"caf\xc3\xa9", "a/b", "grep",
+					    "a/b GREP"};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		const struct str word = str_of(words[i]);
+
+		assert_true(catalogue_may_fit(STR("s"), &e, word));
+		assert_true(catalogue_score(STR("s"), &e, word) > 0);
+		assert_int_equal(catalogue_score(STR("s"), &plain, word), 0);
+	}
+	/* an escape is no word */
+	assert_int_equal(catalogue_score(STR("s"), &e, STR("u00e9")), 0);
+	assert_int_equal(catalogue_score(STR("s"), &plain, STR("nb")), 0);
+}
