@@ -100,6 +100,31 @@ static void check_revision(struct config_file *file, const char *date,
 		      date, buf_cstr(&all));
 }
 
+/* Each login refuses them: a token would go over the network in clear. */
+static void check_endpoints(struct config_file *file, const struct server *s)
+{
+	const struct server_auth *a = &s->auth;
+	const struct {
+		const char *key, *text;
+	} all[] = {{"token_endpoint", a->token_endpoint},
+		   {"authorization_endpoint", a->authorization_endpoint},
+		   {"idp_token_endpoint", a->idp_token_endpoint}};
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct url url;
+
+	for (size_t i = 0; i < ARRAY_LEN(all) && !s->unset; i++)
+		if (all[i].text &&
+		    url_parse(str_of(all[i].text), &arena, &url, ERR_IGNORED) ==
+			    0 &&
+		    !str_is(url.scheme, "https") && !url_is_loopback(&url))
+			findings_addf(
+				&file->findings, true, s->line, s->col,
+				"server \"%s\": %s is not https, so each "
+				"login is refused: only https may be used, or "
+				"http on this machine",
+				s->name, all[i].key);
+}
+
 static void check_server(struct config_file *file, const struct server *s)
 {
 	const struct server_auth *a = &s->auth;
@@ -118,6 +143,7 @@ static void check_server(struct config_file *file, const struct server *s)
 		findings_add(&file->findings, false, &why);
 	else if (r) /* allowed but risky: each run says it as well */
 		findings_add_note(&file->findings, &why);
+	check_endpoints(file, s);
 	/* without an issuer the server could name anyone to give it to */
 	if (s->url && key && !a->issuer && !a->token_endpoint)
 		findings_addf(

@@ -297,6 +297,20 @@ int access_needs_login(const struct config *config, const char *state,
 	return r < 0 ? -1 : auth->grant || auth->client_id || auth->issuer;
 }
 
+static void look_at_endpoint(struct doctor *d, const char *name,
+			     const struct server *server, const char *key,
+			     const char *text)
+{
+	struct url url;
+
+	if (text && url_parse(str_of(text), d->arena, &url, ERR_IGNORED) == 0 &&
+	    !str_is(url.scheme, "https") && !url_is_loopback(&url))
+		doctor_add(d, "authorization", name, CHECK_FAILED,
+			   "write its address with https://",
+			   "%s: %s is not https, so each login is refused",
+			   server->name, key);
+}
+
 static void look_at_authorization(struct doctor *d, const char *name,
 				  const struct server *server,
 				  const struct url *url)
@@ -320,6 +334,10 @@ static void look_at_authorization(struct doctor *d, const char *name,
 			   "%s: tokens come by %s, without a person%s",
 			   server->name, auth->grant,
 			   has_client ? "" : ", which needs a client");
+	look_at_endpoint(d, name, server, "token_endpoint",
+			 auth->token_endpoint);
+	look_at_endpoint(d, name, server, "authorization_endpoint",
+			 auth->authorization_endpoint);
 	/* a client with a credential needs a fixed issuer; a public one does
 	   not */
 	if (!auth->issuer && !auth->token_endpoint &&

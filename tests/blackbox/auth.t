@@ -268,6 +268,19 @@ exit_is "check of a secret without an issuer: a warning" 0
 err_like "the warning has the line to add" \
 	'warning: server "ci": without .issuer. its client_secret .*issuer = "'
 
+sed "s|^client_id|issuer = \"https://as.example\"\ntoken_endpoint = \"http://as.example/token\"\n&|" ci.toml >clear.toml
+run_matins check ci.toml
+err_unlike "check of a server without token_endpoint says nothing of it" 'token_endpoint is not https'
+run_matins check clear.toml
+exit_is "check of a token_endpoint in clear: a warning" 0
+err_like "check of a token_endpoint in clear: said" 'warning: server "ci": token_endpoint is not https, so each login is refused'
+run_matins doctor -c clear.toml r
+exit_is "doctor of a token_endpoint in clear: status 1" 1
+out_like "doctor of a token_endpoint in clear: said" 'ci: token_endpoint is not https'
+sed -i 's|http://as.example/token|http://127.0.0.1:9/token|' clear.toml
+run_matins check clear.toml
+err_unlike "on this machine it may be http" 'token_endpoint is not https'
+
 # ---- its secret, and a server that names an authorization server ----
 
 scenario '{"server":true,"prm":{"authorization_servers":["{other}"]},"as":{"issuer":"{other}","token_endpoint":"{other}/token"}}'
