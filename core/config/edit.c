@@ -649,6 +649,13 @@ static void add_headers(struct headers *h, const struct editor *e,
 		add_headers(h, e, &v->array.item[i], gone, goes);
 }
 
+/* Does a comment tell of the table above it, as `add` and `import` write it? */
+static bool tells_of_above(struct str text)
+{
+	return str_starts(text, "# wanted at its first start") ||
+	       str_starts(text, "# not carried: ");
+}
+
 /* Where the lines of comments right above a line begin. */
 static size_t comments_begin(struct str text, size_t at)
 {
@@ -657,7 +664,8 @@ static size_t comments_begin(struct str text, size_t at)
 	while (begin) {
 		const size_t above = line_begin(text, begin - 1);
 
-		if (char_at(text, above) != '#')
+		if (char_at(text, above) != '#' ||
+		    tells_of_above(str_skip(text, above)))
 			break;
 		begin = above;
 	}

@@ -201,6 +201,11 @@ static const struct drop {
 	 "# head\n\n# next\n[servers.y]\nk = 1\n"},
 	{"[servers.x]\nk = 1\n# about y\n[servers.y]\n",
 	 "# about y\n[servers.y]\n"},
+	{"[servers.x]\nk = 1\n# wanted at its first start, not granted: k\n"
+	 "# about y\n[servers.y]\n",
+	 "# about y\n[servers.y]\n"},
+	{"[servers.w]\nk = 1\n# not carried: k\n[servers.x]\nk = 1\n",
+	 "[servers.w]\nk = 1\n# not carried: k\n"},
 	/* tables of it, in one place and in another */
 	{"[servers.x]\nk = '''\n[servers.y]\n'''\n[servers.x.env]\nA = "
 	 "1\n[z]\nb = 1\n[servers.x.sandbox]\nread = []\n[servers.xx]\n",
