@@ -135,6 +135,21 @@ json_is "a server that never answers: the time of the step ends it" \
 	step_results[0].state timeout
 nothing_left "and nothing of it runs on" "$T/hang.py"
 
+
+# ended by a signal, in order
+sed "s|bad.py|$T/hang.py|" matins.toml >hang.toml
+"$BIN" run -c hang.toml all --json >killed.json 2>/dev/null &
+pid=$!
+hangs() { grep -qsaF "$T/hang.py" /proc/[0-9]*/cmdline; }
+ok "SIGTERM: the server runs" wait_for 20 hangs
+kill -TERM $pid
+wait $pid
+is "SIGTERM: the status of an orderly end" $? 143
+is "SIGTERM: the report is whole, and the step no success" \
+	"$("$PYTHON" -c 'import json; r = json.load(open("killed.json")); print(r["success"], r["step_results"][0]["reason"])')" \
+	"False cancelled"
+nothing_left "SIGTERM: nothing of it runs on" "$T/hang.py"
+
 run_matins run some --record tape
 run_matins run some --replay tape --json
 json_is "no replay asks a server" step_results[0].reason replay
