@@ -35,6 +35,8 @@ const struct option options_fan[] = {
 	{"time", 0, "TIME", "submit, retry: Slurm's limit for one shard"},
 	{"hosts", 0, "FILE", "submit, retry: lines HOST [SLOTS] [PATH]"},
 	{"ssh-config", 0, "FILE", "submit, retry: options of ssh"},
+	{"stage", 0, "FOLDER",
+	 "submit, retry: copy DIR to FOLDER of each host, results back"},
 	{"print", 0, NULL, "submit: print the scripts, and submit nothing"},
 	{"failed", 0, NULL, "retry: only inputs that failed"},
 	{"missing", 0, NULL, "retry: only inputs without a result"},
@@ -306,6 +308,7 @@ static int read_submit(struct fan_work *w, struct fan_submit *o,
 		.time = args_get(args, "time"),
 		.hosts = args_get(args, "hosts"),
 		.ssh_config = args_get(args, "ssh-config"),
+		.stage = args_get(args, "stage"),
 	};
 	if (args_count(args, "jobs", JOBS_MAX, &o->jobs, err) < 0 ||
 	    args_count(args, "max", JOBS_MAX * JOBS_MAX, &o->max, err) < 0)
@@ -391,10 +394,10 @@ static const struct {
 	{"plan", true, do_plan, "inputs per-shard output"},
 	{"exec", false, do_exec, "shard jobs yes"},
 	{"submit", false, do_submit,
-	 "engine jobs max time hosts ssh-config print"},
+	 "engine jobs max time hosts ssh-config stage print"},
 	{"status", false, do_status, "deep watch"},
 	{"retry", false, do_retry,
-	 "failed missing claims jobs max time hosts ssh-config"},
+	 "failed missing claims jobs max time hosts ssh-config stage"},
 	{"collect", false, do_collect, "output golden"},
 };
 

@@ -12,6 +12,7 @@
  *	dropped/KEY.WHO      a result that came second; empty
  *	retried/KEY.N        a result that `fan retry` took away
  *	tmp/                 results that are being written
+ *	staged/SHARD/        results that came back from a host, not yet judged
  *	jobs.jsonl           submits, one a line
  *
  * Pure.

@@ -448,6 +448,24 @@ int results_commit(struct results *s, bool is_end, uint64_t *ret_dropped,
 	return r < 0 ? err_sys(err, sys, "%s: keep results", s->path) : 0;
 }
 
+int results_take_in(struct results *s, const char *name, const char *key,
+		    struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_MESSAGE_BYTES_MAX);
+	struct fan_result result;
+	uint64_t dropped = 0;
+	int r = read_result(s, name, key, &text, &arena, &result, err);
+
+	if (r == 0 && (result.state == FAN_OK || result.state == FAN_FAILED))
+		r = results_put(s, key, buf_str(&text),
+				result.state == FAN_FAILED, err);
+	(void)!unlinkat(s->dir, name, 0);
+	if (r == 0 && s->n_waiting == RESULTS_WAITING)
+		r = results_commit(s, false, &dropped, err);
+	return r;
+}
+
 int results_take_away(struct results *s, const char *key, enum fan_state state,
 		      struct err *err)
 {

@@ -81,6 +81,15 @@ size_t results_waiting(const struct results *s) MUST_USE;
 int results_commit(struct results *s, bool is_end, uint64_t *ret_dropped,
 		   struct err *err) MUST_USE;
 /*
+ * Put the result of a key that another machine made, if that file is one, to
+ * be committed, and remove the file.
+ *
+ * name    below the folder of the plan; it may be missing
+ * errors  as results_look(), results_put(), results_commit()
+ */
+int results_take_in(struct results *s, const char *name, const char *key,
+		    struct err *err) MUST_USE;
+/*
  * Take a result out of the way: one that is torn or, for `fan retry`, has
  * failed. One that turns out to be whole, or to have another state, is put
  * back.

@@ -378,6 +378,15 @@ static int check_inputs(struct shard *s, const struct manifest_shard *row,
 	return 0;
 }
 
+int fan_needs_claims(const struct manifest *m, struct err *err)
+{
+	AUTO(config_release) struct config_file file = {.path = NULL};
+
+	if (fan_open_config(m, &file, err) < 0)
+		return -1;
+	return has_once(&file.config, m->routine, LIMIT_ROUTINE_DEPTH);
+}
+
 static int open_inputs(struct shard *s, struct err *err)
 {
 	const struct manifest *m = results_manifest(s->o->results);

@@ -40,5 +40,8 @@ int fan_exec(const struct fan_exec *o, struct fan_done *ret, struct err *err)
    errors  ERR_CONFIG, also where another leash is set */
 int fan_open_config(const struct manifest *m, struct config_file *ret,
 		    struct err *err) MUST_USE;
+/* 1: a step of the routine, or of one within, must not run twice; 0; -1.
+   errors  as above */
+int fan_needs_claims(const struct manifest *m, struct err *err) MUST_USE;
 
 #endif

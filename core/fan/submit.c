@@ -69,6 +69,11 @@ static int judge(const struct fan_submit *o, struct err *err)
 			       "\"%s\" is not a time of Slurm; use for example "
 			       "30 (minutes) or 1:00:00",
 			       o->time);
+	if (o->stage && o->engine != ENGINE_SSH)
+		return err_set(err, ERR_USAGE,
+			       "--stage is for --engine ssh: %s needs a folder "
+			       "that all machines see",
+			       FAN_ENGINES[o->engine]);
 	return 0;
 }
 
@@ -105,6 +110,7 @@ static int keep_line(const struct fan_submit *o, const struct strlist *ids,
 	jw_kv_int(&w, "max", o->max);
 	kv_cstr(&w, "time", o->time);
 	kv_cstr(&w, "hosts", o->hosts);
+	kv_cstr(&w, "stage", o->stage);
 	jw_end(&w);
 	buf_addc(&line, '\n');
 	if (fd < 0 || fd_write_all(fd, line.p, line.n) < 0)
@@ -161,6 +167,8 @@ int fan_submit_last(const struct results *r, struct arena *arena,
 		ret->time = word_of(last, "time", arena);
 	if (!ret->hosts)
 		ret->hosts = word_of(last, "hosts", arena);
+	if (!ret->stage)
+		ret->stage = word_of(last, "stage", arena);
 	return 0;
 }
 
@@ -269,6 +277,8 @@ struct slot {
 	struct gate_again runs;
 	struct loop_watch end;
 	uint64_t shard;
+	enum { COPY_OUT, RUN, COPY_BACK } at;
+	int status; /* of the run */
 	bool is_busy;
 };
 
@@ -284,6 +294,7 @@ struct again {
 
 struct crew {
 	const struct fan_submit *o;
+	struct stage stage;
 	struct arena arena;
 	struct loop loop;
 	struct host *host;
@@ -330,11 +341,11 @@ static void put_back(struct crew *c, uint64_t shard)
 	c->again[c->n_again++] = (struct again){shard, tries};
 }
 
-static int start(struct crew *c, struct slot *s, struct err *err)
+static int start_run(struct crew *c, struct slot *s, struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
-	const struct submit_words w = words_of(
+	struct submit_words w = words_of(
 		c->o, s->host->is.matins ? s->host->is.matins : "matins");
 	const char *shard =
 		arena_printf(&arena, "%llu", (unsigned long long)s->shard);
@@ -349,14 +360,10 @@ static int start(struct crew *c, struct slot *s, struct err *err)
 		return err_sys(err, errno, "/dev/null");
 	if (c->o->engine == ENGINE_LOCAL)
 		return gate_again_start(here, fd, &s->runs, err);
+	if (c->o->stage)
+		w.dir = stage_dir(&c->stage, s->host->is.name, &arena);
 	shard_command(&w, shard, &line);
-	list_add(&ssh, &arena, "ssh");
-	if (c->o->ssh_config) {
-		list_add(&ssh, &arena, "-F");
-		list_add(&ssh, &arena, c->o->ssh_config);
-	}
-	list_add(&ssh, &arena, "-oBatchMode=yes");
-	list_add(&ssh, &arena, "-oServerAliveInterval=15");
+	stage_ssh(c->o->ssh_config, &arena, &ssh);
 	list_add(&ssh, &arena, "--");
 	list_add(&ssh, &arena, s->host->is.name);
 	list_add(&ssh, &arena, buf_cstr(&line));
@@ -371,19 +378,36 @@ static void leave_out(struct host *h, const char *why)
 	h->is_out = true;
 }
 
-static void on_end(void *arg, uint32_t events)
+/* Keep what came back; false: it is not all of the shard. */
+static bool took(struct crew *c, const struct slot *s)
 {
-	struct slot *s = arg;
-	struct crew *c = s->crew;
-	int status;
+	struct err err = ERR_INIT;
+	uint64_t missing;
 
-	(void)events;
-	loop_unwatch(&c->loop, &s->end);
-	status = gate_again_wait(&s->runs);
+	if (stage_take(&c->stage, s->shard, &missing, &err) < 0) {
+		log_error("%s", err.msg);
+		return false;
+	}
+	if (missing && s->status != 75)
+		log_warning("%s: %llu results of shard %llu did not come back",
+			    s->host->is.name, (unsigned long long)missing,
+			    (unsigned long long)s->shard);
+	return !missing;
+}
+
+static bool has_run(int status)
+{
+	return status == 0 || status == 2;
+}
+
+static void end_shard(struct crew *c, struct slot *s)
+{
+	int status = s->status;
+
 	s->is_busy = false;
 	c->n_busy--;
 	c->has_failed |= status == 2;
-	if (status == 0 || status == 2)
+	if (has_run(status))
 		return;
 	put_back(c, s->shard);
 	/* 75, or a signal: it is the shard that was cut */
@@ -395,23 +419,68 @@ static void on_end(void *arg, uint32_t events)
 		leave_out(s->host, "ssh failed");
 }
 
-static void begin_slot(struct crew *c, struct slot *s, uint64_t shard)
-{
-	struct err err = ERR_INIT;
+static void begin_stage(struct crew *c, struct slot *s);
 
-	s->shard = shard;
-	s->runs = (struct gate_again){0, -1};
-	if (start(c, s, &err) < 0 ||
-	    loop_watch(&c->loop, &s->end, s->runs.pidfd, EPOLLIN, on_end, s,
-		       &err) < 0) {
-		gate_again_signal(&s->runs, SIGTERM);
-		(void)gate_again_wait(&s->runs);
-		leave_out(s->host, err.msg);
-		put_back(c, shard);
+static void on_end(void *arg, uint32_t events)
+{
+	struct slot *s = arg;
+	struct crew *c = s->crew;
+	int status;
+	bool is_through;
+
+	(void)events;
+	loop_unwatch(&c->loop, &s->end);
+	status = gate_again_wait(&s->runs);
+	is_through = status == 0;
+	if (s->at == RUN) {
+		s->status = status;
+		is_through = has_run(status) || status == 75;
+	} else if (status && !c->is_stopped) {
+		leave_out(s->host,
+			  arena_printf(&c->arena, "rsync ended with status %d",
+				       status));
+	}
+	if (c->o->stage && is_through && s->at != COPY_BACK && !c->is_stopped) {
+		s->at++;
+		begin_stage(c, s);
 		return;
 	}
+	if (c->o->stage && (s->at != COPY_BACK || !took(c, s)) &&
+	    has_run(s->status))
+		s->status = 75;
+	end_shard(c, s);
+}
+
+/* Begin what the slot is at. */
+static void begin_stage(struct crew *c, struct slot *s)
+{
+	struct err err = ERR_INIT;
+	int r;
+
+	s->runs = (struct gate_again){0, -1};
+	r = s->at == RUN ? start_run(c, s, &err)
+			 : stage_start(&c->stage, s->host->is.name, s->shard,
+				       s->at == COPY_BACK, &s->runs, &err);
+	if (r == 0)
+		r = loop_watch(&c->loop, &s->end, s->runs.pidfd, EPOLLIN,
+			       on_end, s, &err);
+	if (r == 0)
+		return;
+	gate_again_signal(&s->runs, SIGTERM);
+	(void)gate_again_wait(&s->runs);
+	leave_out(s->host, err.msg);
+	s->status = 75;
+	end_shard(c, s);
+}
+
+static void begin_slot(struct crew *c, struct slot *s, uint64_t shard)
+{
+	s->shard = shard;
+	s->status = 75;
+	s->at = c->o->stage ? COPY_OUT : RUN;
 	s->is_busy = true;
 	c->n_busy++;
+	begin_stage(c, s);
 }
 
 static void on_signal(void *arg, int signal)
@@ -473,6 +542,9 @@ static int find_hosts(struct crew *c, struct err *err)
 	if (c->o->engine == ENGINE_SSH &&
 	    read_hosts(c, &host, &n_hosts, err) < 0)
 		return -1;
+	for (size_t i = 0; c->o->stage && i < n_hosts; i++)
+		if (stage_judge_host(host[i].name, err) < 0)
+			return err_wrap(err, "%s", c->o->hosts);
 	c->n_hosts = n_hosts;
 	c->host = ARENA_ARRAY(&c->arena, struct host, n_hosts);
 	for (size_t i = 0; i < n_hosts; i++) {
@@ -502,6 +574,14 @@ static int submit_crew(const struct fan_submit *o, int *ret_status,
 	int r = loop_init(&c->loop, clock_system(), err);
 
 	c->o = o;
+	c->stage = (struct stage){
+		.results = o->results,
+		.folder = o->stage,
+		.ssh_config = o->ssh_config,
+		.began_ns = clock_system()->wall_ns(clock_system()),
+	};
+	if (r == 0 && o->stage)
+		r = stage_judge(&c->stage, err);
 	if (r == 0) {
 		r = loop_take_signals(&c->loop, err);
 		c->loop.on_signal = on_signal;

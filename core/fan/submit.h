@@ -7,6 +7,7 @@
 
 #include "core/fan/results.h"
 #include "core/fan/script.h"
+#include "core/fan/stage.h"
 
 enum fan_engine { ENGINE_LOCAL, ENGINE_SSH, ENGINE_SLURM, N_ENGINES };
 extern const char *const FAN_ENGINES[N_ENGINES];
@@ -19,6 +20,7 @@ struct fan_submit {
 	const char *time;	/* Slurm: of one shard; or NULL */
 	const char *hosts;	/* ssh: file with the list */
 	const char *ssh_config; /* ssh: -F; or NULL */
+	const char *stage; /* ssh: folder of the hosts to copy to; or NULL */
 };
 
 /* Append the scripts that would be submitted; of Slurm, else a line for a shell

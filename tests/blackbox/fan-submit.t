@@ -4,6 +4,7 @@ if [[ ! ${FAN_NS:-} && $(id -u) -eq 0 ]] && unshare --mount true 2>/dev/null; th
 	FAN_NS=1 exec unshare --mount bash "$0"
 fi
 . "${BASH_SOURCE%/*}/lib.sh"
+. "$TOP/tests/blackbox/sshd.sh"
 
 cat >matins.toml <<'END'
 [routines.hello]
@@ -152,65 +153,11 @@ printf '%s\n' '-oProxyCommand=true' >hosts
 run_matins fan submit d --engine ssh --hosts hosts
 err_like "ssh: an option is no host" 'is no host'
 
-_copy_programs
-as=() me=$(id -un) can_ssh=1
-type -P sshd >/dev/null && type -P ssh >/dev/null || can_ssh=
-if [[ $(id -u) -eq 0 ]]; then
-	# the user needs a shell and a home, which only this test sees
-	me=daemon as=("${_setpriv[@]}")
-	sed "s|^daemon:.*|daemon:x:$(id -u daemon):$(id -g daemon):d:$T/home:/bin/sh|" \
-		/etc/passwd >passwd
-	[[ ${FAN_NS:-} ]] && mount --bind passwd /etc/passwd 2>/dev/null || can_ssh=
-fi
-mkdir -m 700 ssh
-port=$("$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-if [[ $can_ssh ]]; then
-	ssh-keygen -q -t ed25519 -N '' -f ssh/host
-	ssh-keygen -q -t ed25519 -N '' -f ssh/key
-	cp ssh/key.pub ssh/authorized
-	echo "[127.0.0.1]:$port $(cut -d' ' -f1,2 ssh/host.pub)" >ssh/known
-	cat >ssh/sshd_config <<-END
-		ListenAddress 127.0.0.1
-		Port $port
-		HostKey $T/ssh/host
-		AuthorizedKeysFile $T/ssh/authorized
-		PidFile none
-		StrictModes no
-		UsePAM no
-		PasswordAuthentication no
-		MaxStartups 50
-	END
-	cat >ssh/config <<-END
-		Host n1 n2 n3
-			HostName 127.0.0.1
-			Port $port
-		Host gone
-			HostName 127.0.0.1
-			Port 1
-		Host *
-			User $me
-			IdentityFile $T/ssh/key
-			IdentitiesOnly yes
-			UserKnownHostsFile $T/ssh/known
-			ConnectTimeout 10
-	END
-	rm -rf d
-	if ((${#as[@]})); then
-		chown -R "$me": "$T"
-		chown -R root: "$T/.bin"
-	fi
-	"${as[@]}" /usr/sbin/sshd -D -e -f "$T/ssh/sshd_config" 2>ssh/log &
-	sshd_pid=$!
-	if ! wait_for 10 "${as[@]}" ssh -F "$T/ssh/config" -oBatchMode=yes n1 true; then
-		diag "$(tail -n 3 ssh/log)"
-		can_ssh=
-	fi
-fi
-
 matins() {
 	run_program /dev/null "${as[@]}" "$T/.bin/matins" "$@"
 }
-if [[ $can_ssh ]]; then
+rm -rf d
+if throwaway_sshd; then
 	printf '%s\n' "n1 2 $T/.bin/matins" 'gone 2' 'n3 # no matins there' \
 		"n2 1 $T/.bin/matins" >hosts
 	rm -f fixed

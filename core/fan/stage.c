@@ -1,0 +1,232 @@
+#include "core/fan/stage.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/fd.h"
+#include "core/base/limits.h"
+#include "core/base/log.h"
+#include "core/fan/shard.h"
+
+/* ---- what can be staged ---- */
+
+static int find_rsync(struct arena *arena, struct err *err)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(65536);
+	struct gate_said said = {.out = &out, .arena = arena};
+
+	return gate_run_tool((const char *const[]){"rsync", "--version", NULL},
+			     STR(""), &said, err);
+}
+
+int stage_judge(const struct stage *s, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	int r = fan_needs_claims(results_manifest(s->results), err);
+
+	if (r < 0)
+		return -1;
+	if (r)
+		return err_set(err, ERR_CONFIG,
+			       "a step has idempotent = false, and that it "
+			       "began must be seen by all machines at once: "
+			       "share the folder of the plan instead of "
+			       "--stage");
+	if (!*s->folder || *s->folder == '~' || *s->folder == '-')
+		return err_set(err, ERR_USAGE,
+			       "--stage \"%s\": name a folder of the hosts; a "
+			       "relative one lies in the home there",
+			       s->folder);
+	if (s->ssh_config && strchr(s->ssh_config, '\''))
+		return err_set(err, ERR_USAGE,
+			       "--ssh-config: rsync takes no path with a '");
+	return find_rsync(&arena, err);
+}
+
+int stage_judge_host(const char *host, struct err *err)
+{
+	if (strpbrk(host, ":/"))
+		return err_set(err, ERR_CONFIG,
+			       "\"%s\" is no host for --stage: give it a name "
+			       "without : and / in ssh_config",
+			       host);
+	return 0;
+}
+
+const char *stage_dir(const struct stage *s, const char *host,
+		      struct arena *arena)
+{
+	return arena_printf(arena, "%s/matins-%lld-%d-%s", s->folder,
+			    (long long)(s->began_ns / (int64_t)NS_PER_S),
+			    (int)getpid(), host);
+}
+
+/* ---- keys of a shard ---- */
+
+struct carry {
+	const struct stage *s;
+	const char *from; /* folder of what came back */
+	struct buf names; /* of files to copy, a line each */
+	uint64_t n_names;
+	bool is_out;
+};
+
+static int each_key(struct carry *c, uint64_t shard,
+		    int (*each)(struct carry *c, const char *key,
+				struct err *err),
+		    struct err *err)
+{
+	const struct manifest *m = results_manifest(c->s->results);
+	uint64_t left = shard == m->n_shards - 1 ? m->n - shard * m->per_shard
+						 : m->per_shard;
+	char key[SHA256_HEX_BYTES], *line = NULL;
+	struct manifest_shard row;
+	size_t cap = 0;
+	ssize_t n = 0;
+	int fd = -1, r = 0;
+	FILE *f;
+
+	if (results_shard(c->s->results, shard, &row, err) < 0 ||
+	    results_own_file(c->s->results, "inputs.jsonl", &fd, err) < 0)
+		return -1;
+	f = fdopen(fd, "r");
+	if (!f || fseeko(f, (off_t)row.offset, SEEK_SET) < 0)
+		return err_sys(err, errno, "%s/inputs.jsonl",
+			       results_dir(c->s->results));
+	while (r == 0 && left-- && (n = getline(&line, &cap, f)) > 0) {
+		n -= line[n - 1] == '\n';
+		fan_key(m, (struct str){line, (size_t)n}, key);
+		r = each(c, key, err);
+	}
+	free(line);
+	fclose(f);
+	return r;
+}
+
+/* Name the result of a key: out, one that is here; back, one that is not. */
+static int add_name(struct carry *c, const char *key, struct err *err)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_MESSAGE_BYTES_MAX);
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct fan_result r;
+
+	if (results_look(c->s->results, key, &text, &arena, &r, err) < 0)
+		return -1;
+	if (r.state == FAN_TORN &&
+	    results_take_away(c->s->results, key, FAN_TORN, err) < 0)
+		return -1;
+	if (c->is_out == (r.state == FAN_OK || r.state == FAN_FAILED)) {
+		buf_addf(&c->names, "%s\n", fan_result_name(key).text);
+		c->n_names++;
+	}
+	return 0;
+}
+
+static int take_one(struct carry *c, const char *key, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+
+	return results_take_in(c->s->results,
+			       arena_printf(&arena, "%s/%s.json", c->from, key),
+			       key, err);
+}
+
+/* ---- copies ---- */
+
+void stage_ssh(const char *config, struct arena *arena, struct strlist *ret)
+{
+	list_add(ret, arena, "ssh");
+	if (config) {
+		list_add(ret, arena, "-F");
+		list_add(ret, arena, config);
+	}
+	list_add(ret, arena, "-oBatchMode=yes");
+	list_add(ret, arena, "-oServerAliveInterval=15");
+}
+
+/* Folder for what comes back of a shard, below that of the plan. */
+static const char *back_folder(uint64_t shard, struct arena *arena)
+{
+	return arena_printf(arena, "staged/%llu", (unsigned long long)shard);
+}
+
+static int open_names(struct str names, struct err *err)
+{
+	AUTO(fd_closep) int fd = memfd_create("names", MFD_CLOEXEC);
+
+	if (fd < 0 || fd_write_all(fd, names.p, names.n) < 0 ||
+	    lseek(fd, 0, SEEK_SET) < 0)
+		return err_sys(err, errno, "names of results");
+	return fd_steal(&fd);
+}
+
+int stage_start(const struct stage *s, const char *host, uint64_t shard,
+		bool is_back, struct gate_again *ret, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct carry c = {
+		.s = s, .names = BUF_INIT(BUF_UNBOUNDED), .is_out = !is_back};
+	const char *dir = results_dir(s->results);
+	const char *here = arena_printf(&arena, "%s/", dir);
+	const char *there = arena_printf(&arena, "%s:%s/", host,
+					 stage_dir(s, host, &arena));
+	struct strlist ssh = {NULL, 0};
+	int null, names = -1, r;
+
+	stage_ssh(s->ssh_config, &arena, &ssh);
+	if (is_back) {
+		(void)!mkdir(arena_printf(&arena, "%s/staged", dir), 0700);
+		here = arena_printf(&arena, "%s/%s/", dir,
+				    back_folder(shard, &arena));
+	} else {
+		buf_adds(&c.names, ".\nmanifest.json\ninputs.jsonl\n");
+	}
+	r = each_key(&c, shard, add_name, err);
+	if (r == 0)
+		r = names = open_names(buf_str(&c.names), err);
+	buf_release(&c.names);
+	if (r < 0)
+		return -1;
+	null = fd_open("/dev/null", O_RDWR, 0);
+	r = gate_start_tool(
+		(const char *const[]){
+			"rsync", "-ts", "--chmod=D700,F600",
+			is_back ? "--no-relative" : "--relative",
+			"--ignore-missing-args", "--files-from=-", "-e",
+			/* rsync takes words in quotes, as a shell does */
+			arena_printf(&arena, "'%s'",
+				     list_join(&ssh, "' '", &arena)),
+			"--", is_back ? there : here, is_back ? here : there,
+			NULL},
+		(const int[3]){names, null, STDERR_FILENO}, ret, err);
+	fd_closep(&names);
+	fd_closep(&null);
+	return r;
+}
+
+int stage_take(const struct stage *s, uint64_t shard, uint64_t *ret_missing,
+	       struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct carry c = {.s = s,
+			  .from = back_folder(shard, &arena),
+			  .names = BUF_INIT(BUF_UNBOUNDED)};
+	uint64_t dropped = 0;
+	int r = each_key(&c, shard, take_one, err);
+
+	if (r == 0)
+		r = results_commit(s->results, true, &dropped, err);
+	if (r == 0)
+		r = each_key(&c, shard, add_name, err);
+	buf_release(&c.names);
+	*ret_missing = c.n_names;
+	(void)!rmdir(
+		arena_printf(&arena, "%s/%s", results_dir(s->results), c.from));
+	return r;
+}

@@ -1,0 +1,205 @@
+#!/usr/bin/env bash
+# fan submit --stage: hosts that do not see the folder of the plan.
+if [[ ! ${FAN_NS:-} && $(id -u) -eq 0 ]] && unshare --mount true 2>/dev/null; then
+	FAN_NS=1 exec unshare --mount bash "$0"
+fi
+. "${BASH_SOURCE%/*}/lib.sh"
+. "$TOP/tests/blackbox/sshd.sh"
+
+cat >matins.toml <<'END'
+[routines.hello]
+params = { n = { type = "integer" } }
+[[routines.hello.steps]]
+name = "say"
+type = "script"
+command = "/bin/sh"
+args = ["-c", "echo number $1; test $1 != 7 || test -e fixed", "sh", "$input.n"]
+cwd = "."
+sandbox = { read = ["."] }
+
+[routines.once]
+params = { n = { type = "integer" } }
+[[routines.once.steps]]
+name = "send"
+type = "script"
+command = "/bin/true"
+idempotent = false
+
+[routines.outer]
+params = { n = { type = "integer" } }
+[[routines.outer.steps]]
+name = "in"
+type = "routine"
+routine = "once"
+params = { n = "$input.n" }
+END
+for ((i = 0; i < 40; i++)); do echo "{\"n\":$i}"; done >in.jsonl
+head -n 5 in.jsonl >five.jsonl
+
+# ---- what is refused, before anything starts ----
+
+run_matins fan plan hello --inputs in.jsonl --per-shard 10 -o d
+echo n1 >hosts
+run_matins fan submit d --engine local --stage /tmp
+exit_is "--engine local: status 64" 64
+err_like "--engine local: and why" 'local needs a folder that all machines see'
+if ! type -P rsync >/dev/null; then
+	skip "copies by rsync" "there is no rsync"
+	done_testing
+	exit
+fi
+# shellcheck disable=SC2088
+run_matins fan submit d --engine ssh --hosts hosts --stage '~/fan'
+exit_is "a folder with ~, which nobody expands: status 64" 64
+for routine in once outer; do
+	run_matins fan plan $routine --inputs in.jsonl -o "d-$routine"
+	run_matins fan submit "d-$routine" --engine ssh --hosts hosts --stage fan
+	exit_is "$routine: a step must not run twice: status 1" 1
+	err_like "$routine: and that is why" 'must be seen by all machines'
+	not_ok "$routine: nothing was submitted" test -e "d-$routine/jobs.jsonl"
+done
+echo 'host:1' >hosts
+run_matins fan submit d --engine ssh --hosts hosts --stage fan
+err_like "a host that rsync would take for a path" '"host:1" is no host for --stage'
+echo n1 >hosts
+if [[ ${FAN_NS:-} ]]; then
+	# shellcheck disable=SC2016
+	run_program /dev/null unshare --mount sh -c \
+		'mount --bind /dev/null /usr/bin/rsync && exec "$@"' sh \
+		"$BIN" fan submit d --engine ssh --hosts hosts --stage fan
+	exit_is "without rsync: status 1" 1
+	err_like "without rsync: and that is said" 'rsync is not in /usr/bin: install it'
+else
+	skip "without rsync" "only root can hide it"
+fi
+
+# ---- two hosts, each with a folder of its own ----
+
+rm -rf d
+matins() {
+	LIMIT_S=120 run_program /dev/null "${as[@]}" "$T/.bin/matins" "$@"
+}
+submit() {
+	matins fan submit d --engine ssh --hosts hosts --ssh-config ssh/config --stage "$T/far" "$@"
+}
+anew() {
+	rm -rf d far
+	"${as[@]}" mkdir far
+	matins fan plan hello --inputs "$1" --per-shard 10 -o d
+}
+if ! throwaway_sshd; then
+	skip "hosts over ssh" "no sshd of our own can be had here"
+	done_testing
+	exit
+fi
+M=$T/.bin/matins
+matins fan plan hello --inputs in.jsonl --per-shard 10 -o calm
+matins fan submit calm --engine local
+matins fan collect calm -o calm.json --golden
+
+# same_as_calm NAME: all results, once, those of this machine
+same_as_calm() {
+	matins fan collect d -o far.json --golden
+	file_is "$1: the report is that of this machine" far.json calm.json
+	is "$1: each input has one result" "$(find d/results -name '*.json' | wc -l)" 40
+}
+
+printf '%s\n' "n1 2 $M" "n2 1 $M" >hosts
+matins fan plan hello --inputs in.jsonl --per-shard 10 -o d
+submit
+exit_is "a folder that the hosts have not: status 75" 75
+err_like "and the host is left out" 'n1 is left out: rsync ended with status'
+anew in.jsonl
+submit -j 2
+exit_is "an input fails: status 2" 2
+same_as_calm "two hosts"
+is "nothing lies beside the results" "$(find d/staged -type f 2>/dev/null | wc -l)" 0
+for host in n1 n2; do
+	ok "$host: its shards ran in a folder of its own" \
+		eval "compgen -G 'far/matins-*-$host/results/*/*.json' >.n"
+done
+is "no shard ran here" "$(find d/running d/tmp -type f 2>/dev/null | wc -l)" 0
+is "what is copied is for its owner alone" \
+	"$(find far d/results -perm /077 ! -path far | wc -l)" 0
+"${as[@]}" touch fixed
+matins fan retry d --failed --ssh-config ssh/config
+exit_is "retry: the failure on the host is none of this submit: status 0" 0
+matins fan status d --json
+json_is "retry: all is well" ok 40 failed 0 missing 0
+rm fixed
+
+# ---- a host that dies, a submit that dies, one that lies ----
+
+cat >dying <<-END
+	#!/bin/sh
+	$M "\$@" &
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		set -- $T/far/*-n1/results/*/*.json
+		test -e "\$1" && break
+		sleep 0.2
+	done
+	kill -KILL \$!
+	exit 255
+END
+chmod 755 dying
+printf '%s\n' "n1 1 $T/dying" "n2 1 $M" >hosts
+anew in.jsonl
+submit
+exit_is "a host dies: the others do it all: status 2" 2
+err_like "a host dies: it is left out" 'n1 is left out: ssh failed'
+same_as_calm "a host dies"
+
+printf '%s\n' "n1 1 $M" "n2 1 $M" >hosts
+anew in.jsonl
+"${as[@]}" "$M" fan submit d --engine ssh --hosts hosts --ssh-config ssh/config \
+	--stage "$T/far" >.o 2>&1 &
+pid=$!
+wait_for 30 eval 'compgen -G "d/results/*/*.json" >.n'
+kill -KILL $pid
+wait $pid 2>/dev/null
+matins fan retry d --ssh-config ssh/config --missing
+matins fan status d --json
+json_is "the submit is killed: a retry does the rest" ok 39 failed 1 missing 0
+same_as_calm "the submit is killed"
+
+# the second result of a shard is torn, the third is the first one again
+cat >lying <<-END
+	#!/bin/sh
+	dir=\$3
+	$M "\$@"
+	status=\$?
+	set -- "\$dir"/results/*/*.json
+	: >"\$2"
+	cat "\$1" >"\$3"
+	exit \$status
+END
+chmod 755 lying
+printf '%s\n' "n1 1 $T/lying" >hosts
+anew five.jsonl
+submit
+exit_is "results that are none come back: status 75" 75
+err_like "and that is said" 'n1: [1-4] results of shard 0 did not come back'
+matins fan status d
+out_unlike "none of them is kept" 'torn'
+printf '%s\n' "n1 1 $M" >hosts
+matins fan retry d --ssh-config ssh/config
+matins fan status d --json
+json_is "an honest host does the rest" ok 5 missing 0
+
+# ---- the first result counts ----
+
+cat >late <<-END
+	#!/bin/sh
+	$M "\$@"
+	$M fan exec $T/d --shard 0
+	ls -li $T/d/results/*/*.json >$T/home/first
+END
+chmod 755 late
+printf '%s\n' "n1 1 $T/late" >hosts
+anew five.jsonl
+submit
+exit_is "results that are here meanwhile: status 0" 0
+is "they stay" "$(ls -li "$T"/d/results/*/*.json)" "$(<home/first)"
+kill "$sshd_pid"
+wait "$sshd_pid" 2>/dev/null
+done_testing
