@@ -387,41 +387,55 @@ static int flush(struct results *s)
 static int read_claim(const struct results *s, const char *key, struct buf *who,
 		      struct err *err);
 
-/* Did another process take us for gone? Then `claimed` stands in our place. */
-static bool is_only_claimed(struct results *s, const struct draft *d)
+/* Is the claim of an input that of this process? */
+static bool is_own_claim(const struct results *s, const char *key)
+{
+	AUTO(buf_release) struct buf who = BUF_INIT(4096);
+
+	return read_claim(s, key, &who, ERR_IGNORED) > 0 &&
+	       strcmp(buf_cstr(&who), s->who) == 0;
+}
+
+/* A result is there already: the draft is dropped, but for one case. */
+static int come_second(struct results *s, const struct draft *d,
+		       uint64_t *ret_dropped)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_MESSAGE_BYTES_MAX);
-	AUTO(buf_release) struct buf who = BUF_INIT(4096);
-	struct fan_result r;
-
-	return read_claim(s, d->key, &who, ERR_IGNORED) > 0 &&
-	       strcmp(buf_cstr(&who), s->who) == 0 &&
-	       results_look(s, d->key, &text, &arena, &r, ERR_IGNORED) == 0 &&
-	       r.state == FAN_FAILED && str_is(r.reason, "claimed");
-}
-
-static int place(struct results *s, struct draft *d, uint64_t *ret_dropped)
-{
-	const struct fan_name name = fan_result_name(d->key);
+	const struct fan_name mark = fan_failed_name(d->key);
+	struct fan_result first;
 	char dropped[180];
 
-	if (d->is_failure && touch(s, fan_failed_name(d->key).text) < 0)
-		return -1;
-	if (link_in(s, d->name, name.text) == 0)
-		return 0;
-	if (errno != EEXIST)
-		return -1;
-	if (is_only_claimed(s, d)) {
+	if (results_look(s, d->key, &text, &arena, &first, ERR_IGNORED) < 0)
+		first.state = FAN_TORN;
+	/* another process took us for gone: `claimed` is in our place */
+	if (first.state == FAN_FAILED && str_is(first.reason, "claimed") &&
+	    is_own_claim(s, d->key)) {
 		if (!d->is_failure)
-			(void)!unlinkat(s->dir, fan_failed_name(d->key).text,
-					0);
-		return renameat(s->dir, d->name, s->dir, name.text);
+			(void)!unlinkat(s->dir, mark.text, 0);
+		return renameat(s->dir, d->name, s->dir,
+				fan_result_name(d->key).text);
 	}
+	if (first.state == FAN_OK && d->is_failure)
+		(void)!unlinkat(s->dir, mark.text, 0);
 	++*ret_dropped;
 	snprintf(dropped, sizeof(dropped), "dropped/%.16s.%s.%u", d->key,
 		 s->who, s->n_names++);
 	(void)!touch(s, dropped);
+	return 0;
+}
+
+static int place(struct results *s, struct draft *d, uint64_t *ret_dropped)
+{
+	const struct fan_name mark = fan_failed_name(d->key);
+
+	if (d->is_failure && touch(s, mark.text) < 0)
+		return -1;
+	if (link_in(s, d->name, fan_result_name(d->key).text) < 0)
+		return errno == EEXIST ? come_second(s, d, ret_dropped) : -1;
+	/* of a process that was killed between its mark and its result */
+	if (!d->is_failure)
+		(void)!unlinkat(s->dir, mark.text, 0);
 	return 0;
 }
 
@@ -704,90 +718,142 @@ int results_release(struct results *s, const char *key, struct err *err)
 /* ---- numbers ---- */
 
 struct counting {
+	struct results *s;
 	struct fan_counts *c;
-	struct arena arena;
-	struct buf text;
 	struct err *err;
-	bool is_looked, has_failed;
+	char folder[3]; /* KK */
+	/* of that folder, as short_key(), ascending */
+	struct buf results, failed;
+	struct buf text;
+	FILE *equal;			  /* owned, or NULL */
+	char line[SHA256_HEX_BYTES + 32]; /* next of `equal` */
+	bool has_failed;
 };
 
-static void count_name(struct results *s, int dir, const char *name, void *arg)
+/* Digits of a key that tell it from all others of its folder. */
+static uint64_t short_key(const char *key)
+{
+	uint64_t n = 0;
+
+	for (int i = 2; i < 18; i++)
+		n = n << 4 | (uint64_t)(key[i] <= '9' ? key[i] - '0'
+						      : key[i] - 'a' + 10);
+	return n;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static size_t keys_of(const struct buf *keys)
+{
+	return keys->n / sizeof(uint64_t);
+}
+
+static bool has_key(const struct buf *keys, uint64_t key)
+{
+	return keys->n &&
+	       bsearch(&key, keys->p, keys_of(keys), sizeof(key), by_number);
+}
+
+/* Open a result, where that was asked for; false: it is none. */
+static bool is_whole(struct counting *c, const char *name, uint64_t number)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	char key[SHA256_HEX_BYTES];
+	struct fan_result r;
+
+	if (!c->c->is_looked)
+		return true;
+	snprintf(key, sizeof(key), "%.64s", name);
+	if (results_look(c->s, key, &c->text, &arena, &r, c->err) < 0) {
+		c->has_failed = true;
+		return false;
+	}
+	c->c->torn += r.state == FAN_TORN;
+	if (r.state == FAN_FAILED)
+		buf_add(&c->failed, &number, sizeof(number));
+	return r.state == FAN_OK || r.state == FAN_FAILED;
+}
+
+static void add_result(struct results *s, int dir, const char *name, void *arg)
 {
 	struct counting *c = arg;
+	uint64_t number;
 
 	(void)s;
 	(void)dir;
-	c->c->ok += fan_is_result(name);
-}
-
-/* Add the result of a key so many times. */
-static void count_key(struct results *s, struct counting *c, const char *key,
-		      uint64_t times)
-{
-	struct fan_result r;
-
-	if (results_look(s, key, &c->text, &c->arena, &r, c->err) < 0) {
-		c->has_failed = true;
+	/* one in a folder that is not its own is never found again */
+	if (!fan_is_result(name) || strncmp(name, c->folder, 2) != 0)
 		return;
-	}
-	c->c->ok += r.state == FAN_OK ? times : 0;
-	c->c->failed += r.state == FAN_FAILED ? times : 0;
-	c->c->torn += r.state == FAN_TORN ? times : 0;
-	arena_release(&c->arena);
+	number = short_key(name);
+	if (is_whole(c, name, number))
+		buf_add(&c->results, &number, sizeof(number));
 }
 
-static void look_at(struct results *s, int dir, const char *name, void *arg)
-{
-	char key[SHA256_HEX_BYTES];
-
-	(void)dir;
-	if (!fan_is_result(name))
-		return;
-	snprintf(key, sizeof(key), "%.64s", name);
-	count_key(s, arg, key, 1);
-}
-
-/* A mark counts where the result that is there is a failure. */
-static void count_mark(struct results *s, int dir, const char *name, void *arg)
+static void add_mark(struct results *s, int dir, const char *name, void *arg)
 {
 	struct counting *c = arg;
-	uint64_t before = c->c->failed, ok = c->c->ok;
+	uint64_t number;
 
+	(void)s;
 	(void)dir;
-	count_key(s, c, name, 1);
-	c->c->ok = ok - (c->c->failed - before);
+	if (strlen(name) != SHA256_HEX_BYTES - 1)
+		return;
+	number = short_key(name);
+	buf_add(&c->failed, &number, sizeof(number));
 }
 
-static void each_folder(struct results *s, const char *folder,
-			void (*each)(struct results *s, int dir,
-				     const char *name, void *arg),
-			struct counting *c)
+static void sort_keys(struct buf *keys)
 {
-	char path[32];
+	if (keys->n)
+		qsort(keys->p, keys_of(keys), sizeof(uint64_t), by_number);
+}
 
-	for (unsigned i = 0; i < 256; i++) {
-		snprintf(path, sizeof(path), "%s/%02x", folder, i);
-		each_name(s, path, each, c);
+/* Inputs of this folder that are there several times have one result. */
+static void count_equal(struct counting *c)
+{
+	while (c->equal && strncmp(c->line, c->folder, 2) <= 0) {
+		struct str rest = str_of(c->line), key = str_cut(&rest, ' ');
+		uint64_t n, number = short_key(c->line);
+
+		if (key.n == SHA256_HEX_BYTES - 1 &&
+		    str_uint64(str_trim(rest), &n) && n &&
+		    has_key(&c->results, number))
+			*(has_key(&c->failed, number) ? &c->c->failed
+						      : &c->c->ok) += n - 1;
+		if (!fgets(c->line, sizeof(c->line), c->equal))
+			break;
 	}
 }
 
-/* Inputs that are there several times have one result. */
-static void count_equal(struct results *s, struct counting *c)
+/* A mark counts where a result is there. */
+static void count_folder(struct counting *c, unsigned i)
 {
-	int fd = results_file(s, "equal");
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
-	char line[SHA256_HEX_BYTES + 32];
-	uint64_t n;
+	const struct results *s = c->s;
+	const uint64_t *failed;
+	char path[16];
+	uint64_t n = 0;
 
-	while (f && fgets(line, sizeof(line), f)) {
-		struct str rest = str_of(line), key = str_cut(&rest, ' ');
-
-		line[key.n] = '\0';
-		if (str_uint64(str_trim(rest), &n) && n)
-			count_key(s, c, line, n - 1);
-	}
-	if (f)
-		fclose(f);
+	buf_clear(&c->results);
+	buf_clear(&c->failed);
+	snprintf(c->folder, sizeof(c->folder), "%02x", i & 0xff);
+	snprintf(path, sizeof(path), "results/%s", c->folder);
+	each_name(s, path, add_result, c);
+	snprintf(path, sizeof(path), "failed/%s", c->folder);
+	if (!c->c->is_looked && c->results.n)
+		each_name(s, path, add_mark, c);
+	sort_keys(&c->results);
+	sort_keys(&c->failed);
+	failed = (const uint64_t *)(const void *)c->failed.p;
+	for (size_t k = 0; k < keys_of(&c->failed); k++)
+		n += has_key(&c->results, failed[k]);
+	c->c->failed += n;
+	c->c->ok += keys_of(&c->results) - n;
+	count_equal(c);
 }
 
 static void count_work(struct results *s, int dir, const char *name, void *arg)
@@ -823,26 +889,30 @@ static void count_dropped(struct results *s, int dir, const char *name,
 int results_count(struct results *s, bool is_deep, struct fan_counts *ret,
 		  struct err *err)
 {
-	struct counting c = {.c = ret,
-			     .text = BUF_INIT(LIMIT_MESSAGE_BYTES_MAX),
-			     .err = err};
+	struct counting c = {.s = s,
+			     .c = ret,
+			     .err = err,
+			     .results = BUF_INIT(BUF_UNBOUNDED),
+			     .failed = BUF_INIT(BUF_UNBOUNDED),
+			     .text = BUF_INIT(LIMIT_MESSAGE_BYTES_MAX)};
+	const int fd = results_file(s, "equal");
 	uint64_t done;
 
-	*ret = (struct fan_counts){.total = s->m.n};
+	*ret = (struct fan_counts){
+		.total = s->m.n,
+		.is_looked = is_deep || s->m.n <= RESULTS_LOOKED,
+	};
+	c.equal = fd < 0 ? NULL : fdopen(fd, "r");
 	/* work first: a result that comes meanwhile is not counted twice */
 	each_name(s, "running", count_work, &c);
-	each_folder(s, "results", count_name, &c);
-	ret->is_looked = is_deep || ret->ok <= RESULTS_LOOKED;
-	if (ret->is_looked) {
-		ret->ok = 0;
-		each_folder(s, "results", look_at, &c);
-	} else {
-		each_folder(s, "failed", count_mark, &c);
-	}
-	count_equal(s, &c);
+	for (unsigned i = 0; i < 256; i++)
+		count_folder(&c, i);
 	each_name(s, "dropped", count_dropped, &c);
+	if (c.equal)
+		fclose(c.equal);
+	buf_release(&c.results);
+	buf_release(&c.failed);
 	buf_release(&c.text);
-	arena_release(&c.arena);
 	if (c.has_failed)
 		return -1;
 	done = ret->ok + ret->failed;

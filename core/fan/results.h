@@ -126,7 +126,7 @@ int results_holder(struct results *s, const char *key, struct err *err)
 
 /* ---- numbers ---- */
 
-/* Results whose state is looked up, and not taken from their names. */
+/* Inputs of a plan whose results are opened, and not taken from their names. */
 #define RESULTS_LOOKED 50000
 
 struct fan_counts {
@@ -138,8 +138,8 @@ struct fan_counts {
 };
 
 /*
- * Count results. Above RESULTS_LOOKED their names alone are counted, and
- * failures by their marks, unless is_deep.
+ * Count results. In a plan above RESULTS_LOOKED names are counted, of results
+ * and of marks of failures, unless is_deep.
  */
 int results_count(struct results *s, bool is_deep, struct fan_counts *ret,
 		  struct err *err) MUST_USE;

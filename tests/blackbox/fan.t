@@ -277,6 +277,38 @@ run_matins fan exec d --shard 0
 exit_is "exec: inputs that others can write: status 1" 1
 chmod o-w d/inputs.jsonl
 
+# ---- numbers by name ----
+
+key=$(basename "$(find d/results -name '*.json' | head -n 1)" .json)
+mkdir -p d/results/zz "d/results/$( ((16#${key:0:2} == 0)) && echo 01 || echo 00)"
+for folder in d/results/*; do
+	[[ $folder == */${key:0:2} ]] || cp "d/results/${key:0:2}/$key.json" "$folder"
+done
+is "status: a result in folders of other keys is there once" "$(count ok)" 25
+
+"$PYTHON" -c 'for i in range(50001): print("{\"name\":\"x\",\"n\":%d}" % i)
+print("{\"name\":\"x\",\"n\":7}")' >many.jsonl
+run_matins fan plan hello --inputs many.jsonl --per-shard 10 -o many
+run_matins fan exec many --shard 0 -j 4
+exit_is "a plan of many inputs: one fails: status 2" 2
+run_matins fan status many --json
+json_is "status: names of results and marks are counted, the equal input too" \
+	total 50002 ok 9 failed 2 missing 49991 looked false
+key=$(basename "$(find many/results -name '*.json' | head -n 1)" .json)
+cp -R many/results/"${key:0:2}" many/results/copy
+: >"many/failed/$(basename "$(dirname "$(find many/failed -type f)")")/${key//?/0}"
+run_matins fan status many --json
+json_is "status: a mark without a result is no failure" ok 9 failed 2
+ok_one=$(grep -l '"ok":true' many/results/*/*.json | head -n 1)
+key=$(basename "$ok_one" .json)
+mkdir -p "many/failed/${key:0:2}"
+: >"many/failed/${key:0:2}/$key"
+rm "$ok_one"
+run_matins fan exec many --shard 0
+run_matins fan status many --json
+json_is "exec: a result that is well has no mark of a failure before" ok 9 failed 2
+rm -r many
+
 # ---- a plan that others could write ----
 
 chmod o+w d/manifest.json
