@@ -47,18 +47,23 @@ struct results {
 
 /* ---- opening ---- */
 
-static int check_ours(const char *path, int fd, struct err *err)
+/* Refuse a folder in which another user can write anything that is read. */
+static int check_ours(const struct results *s, struct err *err)
 {
+	static const char *const names[] = {
+		".",	   "manifest.json", "inputs.jsonl", "equal",
+		"results", "failed",	    "claims",	    "running",
+		"tmp",	   "dropped",	    "retried",	    "jobs.jsonl"};
 	struct stat st;
 
-	if (fstat(fd, &st) < 0)
-		return err_sys(err, errno, "%s", path);
-	if (!path_is_ours(&st) || path_is_written_by_others(&st))
-		return err_set(
-			err, ERR_CONFIG,
-			"%s belongs to another user, or others can write "
-			"it, and could make you run anything",
-			path);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (fstatat(s->dir, names[i], &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    (!path_is_ours(&st) || path_is_written_by_others(&st)))
+			return err_set(err, ERR_CONFIG,
+				       "%s belongs to another user, is a link, "
+				       "or others can write it, and could make "
+				       "you run anything",
+				       names[i]);
 	return 0;
 }
 
@@ -72,8 +77,6 @@ static int read_head(struct results *s, struct err *err)
 
 	if (fd < 0)
 		return err_sys(err, errno, "%s/manifest.json", s->path);
-	if (check_ours("manifest.json", fd, err) < 0)
-		return -1;
 	while (!table && n > 0) {
 		char *room = buf_room(&head, 65536);
 
@@ -128,13 +131,11 @@ int results_open(const char *dir, struct results **ret, struct err *err)
 	s->path = arena_strdup(&s->arena, real ? real : dir);
 	s->dir = fd_open(s->path, O_RDONLY | O_DIRECTORY, 0);
 	name_self(s);
-	r = s->dir < 0 ? err_sys(err, errno, "%s", dir)
-		       : check_ours(dir, s->dir, err);
-	if (r == 0) {
+	r = s->dir < 0 ? err_sys(err, errno, "%s", dir) : check_ours(s, err);
+	if (r == 0)
 		r = read_head(s, err);
-		if (r < 0)
-			err_wrap(err, "%s is no plan", dir);
-	}
+	if (r < 0 && s->dir >= 0)
+		err_wrap(err, "%s is no plan", dir);
 	if (r < 0)
 		results_close(s);
 	else
@@ -191,19 +192,6 @@ int results_file(const struct results *s, const char *name)
 	return open_regular(s->dir, name);
 }
 
-int results_own_file(const struct results *s, const char *name, int *ret,
-		     struct err *err)
-{
-	AUTO(fd_closep) int fd = results_file(s, name);
-
-	if (fd < 0)
-		return err_sys(err, errno, "%s/%s", s->path, name);
-	if (check_ours(name, fd, err) < 0)
-		return -1;
-	*ret = fd_steal(&fd);
-	return 0;
-}
-
 int results_shard(const struct results *s, uint64_t shard,
 		  struct manifest_shard *ret, struct err *err)
 {
@@ -234,9 +222,11 @@ int results_inputs(const struct results *s,
 	struct sha256 sum;
 	size_t cap = 0;
 	ssize_t n;
-	int fd, r = results_own_file(s, "inputs.jsonl", &fd, err);
-	FILE *f = r < 0 ? NULL : fdopen(fd, "r");
+	int r = 0, fd = results_file(s, "inputs.jsonl");
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 
+	if (!f)
+		return err_sys(err, errno, "%s/inputs.jsonl", s->path);
 	sha256_init(&sum);
 	while (r == 0 && (n = getline(&line, &cap, f)) > 0) {
 		sha256_add(&sum, line, (size_t)n);
@@ -245,8 +235,7 @@ int results_inputs(const struct results *s,
 		r = each(arg, (struct str){line, (size_t)n}, key, err);
 	}
 	free(line);
-	if (f)
-		fclose(f);
+	fclose(f);
 	if (r < 0)
 		return -1;
 	sha256_end(&sum, bytes);

@@ -16,8 +16,8 @@
 struct results;
 
 /*
- * Open a plan: its folder and manifest belong to the user or root, and nobody
- * else can write them.
+ * Open a plan: its folder and what lies in it belong to the user or root, and
+ * nobody else can write them.
  *
  * errors  ERR_SYS, ERR_CONFIG, ERR_SYNTAX
  */
@@ -29,9 +29,6 @@ const char *results_dir(const struct results *s) MUST_USE; /* absolute */
 /* Open a regular file of the plan for reading; -1 and errno, ELOOP where it is
    none. */
 int results_file(const struct results *s, const char *name) MUST_USE;
-/* And refuse one that another user can write. errors  ERR_SYS, ERR_CONFIG */
-int results_own_file(const struct results *s, const char *name, int *ret,
-		     struct err *err) MUST_USE;
 /* Read the row of a shard. errors  ERR_SYS, ERR_SYNTAX */
 int results_shard(const struct results *s, uint64_t shard,
 		  struct manifest_shard *ret, struct err *err) MUST_USE;

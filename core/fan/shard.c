@@ -391,8 +391,12 @@ static int open_inputs(struct shard *s, struct err *err)
 {
 	const struct manifest *m = results_manifest(s->o->results);
 	struct manifest_shard row;
-	int fd;
+	const int fd = results_file(s->o->results, "inputs.jsonl");
 
+	s->inputs = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!s->inputs)
+		return err_sys(err, errno, "%s/inputs.jsonl",
+			       results_dir(s->o->results));
 	if (s->o->shard >= m->n_shards)
 		return err_set(err, ERR_USAGE,
 			       "the plan has %llu shards, from 0 on: there is "
@@ -405,10 +409,7 @@ static int open_inputs(struct shard *s, struct err *err)
 	s->done->n = s->left;
 	if (results_shard(s->o->results, s->o->shard, &row, err) < 0)
 		return -1;
-	if (results_own_file(s->o->results, "inputs.jsonl", &fd, err) < 0)
-		return -1;
-	s->inputs = fdopen(fd, "r");
-	if (!s->inputs || fseeko(s->inputs, (off_t)row.offset, SEEK_SET) < 0)
+	if (fseeko(s->inputs, (off_t)row.offset, SEEK_SET) < 0)
 		return err_sys(err, errno, "%s/inputs.jsonl",
 			       results_dir(s->o->results));
 	if (check_inputs(s, &row, err) < 0)

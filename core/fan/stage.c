@@ -89,13 +89,13 @@ static int each_key(struct carry *c, uint64_t shard,
 	struct manifest_shard row;
 	size_t cap = 0;
 	ssize_t n = 0;
-	int fd = -1, r = 0;
+	int fd, r = 0;
 	FILE *f;
 
-	if (results_shard(c->s->results, shard, &row, err) < 0 ||
-	    results_own_file(c->s->results, "inputs.jsonl", &fd, err) < 0)
+	if (results_shard(c->s->results, shard, &row, err) < 0)
 		return -1;
-	f = fdopen(fd, "r");
+	fd = results_file(c->s->results, "inputs.jsonl");
+	f = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!f || fseeko(f, (off_t)row.offset, SEEK_SET) < 0)
 		return err_sys(err, errno, "%s/inputs.jsonl",
 			       results_dir(c->s->results));

@@ -141,12 +141,10 @@ int fan_submit_last(const struct results *r, struct arena *arena,
 {
 	AUTO(buf_release) struct buf all = BUF_INIT(LIMIT_MESSAGE_BYTES);
 	AUTO(fd_closep) int fd = results_file(r, "jobs.jsonl");
-	AUTO(fd_closep) int own = -1;
 	struct str rest, line, last = {NULL, 0};
 	unsigned engine;
 
-	if (fd >= 0 && (results_own_file(r, "jobs.jsonl", &own, err) < 0 ||
-			fd_read_all(own, &all, err) < 0))
+	if (fd >= 0 && fd_read_all(fd, &all, err) < 0)
 		return -1;
 	for (rest = buf_str(&all); rest.n;) {
 		struct str one = str_cut(&rest, '\n');

@@ -135,6 +135,7 @@ exit_is "retry: a time that is none in jobs.jsonl: status 64" 64
 chmod o+w d/jobs.jsonl
 run_matins fan retry d --missing
 exit_is "retry: a list that others can write: status 1" 1
+chmod o-w d/jobs.jsonl
 run_matins fan plan hello --inputs in.jsonl -o $'nl\ntouch pwned #'
 run_matins fan submit $'nl\ntouch pwned #' --engine slurm --print
 exit_is "submit: a folder with a newline: status 1" 1

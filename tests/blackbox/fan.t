@@ -276,6 +276,11 @@ chmod o+w d/inputs.jsonl
 run_matins fan exec d --shard 0
 exit_is "exec: inputs that others can write: status 1" 1
 chmod o-w d/inputs.jsonl
+chmod o+w d/results
+run_matins fan exec d --shard 0
+exit_is "exec: results that others can put there: status 1" 1
+err_like "exec: and the folder is named" 'is no plan: results belongs to another user'
+chmod o-w d/results
 
 # ---- numbers by name ----
 
