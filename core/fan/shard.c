@@ -34,11 +34,12 @@ struct shard {
 	struct fan_done *done;
 	FILE *inputs; /* owned */
 	uint64_t left;
-	struct item *item; /* owned */
-	size_t n_running;
-	bool is_once; /* some step is not idempotent */
+	struct item *item;	  /* owned */
+	size_t n_running, n_said; /* in the mark */
+	bool is_once;		  /* some step is not idempotent */
 	uint64_t first_ns, beat_ns;
 	struct err err; /* of the file system; kind INTERNAL: none */
+	int sys;	/* errno of the first */
 	bool has_failed;
 };
 
@@ -49,8 +50,10 @@ static uint64_t now(void)
 
 static void fail(struct shard *s)
 {
-	if (!s->has_failed)
+	if (!s->has_failed) {
 		log_error("%s", s->err.msg);
+		s->sys = s->err.sys;
+	}
 	s->has_failed = true;
 }
 
@@ -208,6 +211,7 @@ static bool next(void *arg, struct many_input *ret)
 static void beat(struct shard *s)
 {
 	s->beat_ns = now();
+	s->n_said = s->n_running;
 	results_beat(s->o->results, s->n_running,
 		     s->done->ok + s->done->failed);
 }
@@ -288,15 +292,12 @@ static void ended(void *arg, void *id, const struct report *r,
 	struct item *item = id;
 
 	s->n_running--;
-	if (cancelled || s->has_failed) {
-		s->done->cut++;
+	if (cancelled || s->has_failed)
 		drop_item(s, item);
-	} else if (lack) {
-		s->done->cut++;
+	else if (lack)
 		leave(s, item, lack);
-	} else {
+	else
 		put_result(s, item, r, us);
-	}
 }
 
 static void on_tick(void *arg)
@@ -305,7 +306,8 @@ static void on_tick(void *arg)
 
 	if (results_waiting(s->o->results) && now() - s->first_ns > COMMIT_NS)
 		commit(s, false);
-	if (now() - s->beat_ns > BEAT_NS)
+	if (now() - s->beat_ns >
+	    (s->n_running == s->n_said ? BEAT_NS : COMMIT_NS))
 		beat(s);
 }
 
@@ -456,10 +458,14 @@ static int run_shard(struct shard *s, struct err *err)
 	if (run_routine(&run, &result, err) < 0)
 		return -1;
 	commit(s, true);
-	if (result.exit_status > 2)
-		s->done->cut += s->left;
 	run_result_release(&result);
 	return 0;
+}
+
+/* Errors that stay, however often it is tried. */
+static bool may_not(int sys)
+{
+	return sys == EACCES || sys == EPERM || sys == EROFS;
 }
 
 int fan_exec(const struct fan_exec *o, struct fan_done *ret, struct err *err)
@@ -484,8 +490,10 @@ int fan_exec(const struct fan_exec *o, struct fan_done *ret, struct err *err)
 		fclose(s.inputs);
 	while (s.item)
 		drop_item(&s, s.item);
-	ret->exit_status = s.has_failed || ret->held || ret->cut ? 75
-			   : ret->failed || ret->had_failed	 ? 2
-								 : 0;
+	ret->cut = ret->n - ret->had - ret->ok - ret->failed - ret->held;
+	ret->exit_status = may_not(s.sys)			   ? 1
+			   : s.has_failed || ret->held || ret->cut ? 75
+			   : ret->failed || ret->had_failed	   ? 2
+								   : 0;
 	return r;
 }

@@ -23,8 +23,8 @@ struct fan_done {
 	uint64_t ok, failed;
 	uint64_t dropped; /* results that came second */
 	uint64_t held;	  /* claimed by a live process */
-	uint64_t cut;	  /* ended early */
-	int exit_status;  /* 0, 2 or 75 */
+	uint64_t cut;	  /* ended early, or not begun */
+	int exit_status;  /* 0, 1 for a folder that cannot be written, 2, 75 */
 };
 
 /*

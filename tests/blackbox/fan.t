@@ -393,6 +393,23 @@ else
 	skip "a full disk" "no file system of our own can be had here"
 fi
 
+run_matins fan plan hello --inputs in.jsonl -o closed
+run_matins fan exec closed --shard 0
+rm -r closed/results
+if [[ $(id -u) -ne 0 ]]; then
+	chmod 500 closed/running
+elif [[ ${FAN_NS:-} ]] && mount --bind closed closed 2>/dev/null; then
+	mount -o remount,bind,ro closed
+fi
+if [[ $(id -u) -ne 0 ]] || ! mkdir closed/can 2>/dev/null; then
+	run_matins fan exec closed --shard 0 --json
+	exit_is "a plan that cannot be written: status 1, not to be tried again" 1
+	json_is "and no input has run" inputs 60 ok 0 failed 0 cut 60
+	umount closed 2>/dev/null || chmod 700 closed/running
+else
+	skip "a plan that cannot be written" "no mount of our own can be had here"
+fi
+
 # ---- steps that must not run twice ----
 
 echo '{"n":0}' >in.jsonl
