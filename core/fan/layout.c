@@ -136,6 +136,8 @@ void fan_key(const struct manifest *m, struct str input,
 	sha256_init(&sum);
 	digest_text(&sum, m->routine);
 	digest_text(&sum, m->config_sha256);
+	/* relative programs and folders of the routine begin beside it */
+	digest_text(&sum, m->config_path);
 	digest_number(&sum, m->leash.n);
 	sha256_add(&sum, m->leash.n ? m->leash.p : "", m->leash.n);
 	digest_number(&sum, input.n);

@@ -97,6 +97,10 @@ TEST(key, of_an_input, differs_with_each_part)
 	other.routine = "hallo";
 	fan_key(&other, STR("{\"a\":1}"), b);
 	assert_string_not_equal(a, b);
+	other = planned;
+	other.config_path = "/home/bob/matins.toml";
+	fan_key(&other, STR("{\"a\":1}"), b);
+	assert_string_not_equal(a, b);
 	fan_key(&planned, STR("{\"a\":1}"), b);
 	assert_string_equal(a, b);
 }
