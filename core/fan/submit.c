@@ -96,10 +96,15 @@ static int keep_line(const struct fan_submit *o, const struct strlist *ids,
 	struct clock *clock = clock_system();
 	char at[CLOCK_TEXT_BYTES];
 	AUTO(fd_closep)
-	int fd =
-		fd_open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0600);
-	struct jw w = jw_begin(&line);
+	int fd = fd_open(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0600);
+	const off_t end = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
+	char last = '\n';
+	struct jw w;
 
+	/* a line that was cut stays alone */
+	if (end > 0 && pread(fd, &last, 1, end - 1) == 1 && last != '\n')
+		buf_addc(&line, '\n');
+	w = jw_begin(&line);
 	clock_format(clock->wall_ns(clock), at);
 	shards_print(&o->shards, 0, UINT64_MAX, &shards);
 	jw_kv_cstr(&w, "engine", FAN_ENGINES[o->engine]);
@@ -221,7 +226,8 @@ static int sbatch(struct slurm *s, struct str script, const char *dependency,
 		return err_set(err, ERR_SYS, "sbatch: %.*s",
 			       STR_ARG(said.error));
 	list_add(&s->ids, s->arena, arena_strndup(s->arena, id.p, id.n));
-	return 0;
+	/* jobs that were taken are known, whatever becomes of the rest */
+	return keep_line(s->o, &s->ids, err);
 }
 
 static int submit_array(void *arg, struct str script, struct err *err)
@@ -242,24 +248,18 @@ static int submit_slurm(const struct fan_submit *o, struct err *err)
 	AUTO(buf_release) struct buf script = BUF_INIT(BUF_UNBOUNDED);
 	struct slurm s = {.o = o, .arena = &arena};
 	const struct submit_words w = words_of(o, own_path(&arena));
-	struct err why = ERR_INIT;
 	int r;
 
 	(void)!mkdir(arena_printf(&arena, "%s/log", w.dir), 0700);
-	r = each_array(o, &arena, submit_array, &s, &why);
+	r = each_array(o, &arena, submit_array, &s, err);
 	if (r == 0) {
 		slurm_collect_script(&w, &script);
 		r = sbatch(&s, buf_str(&script),
 			   arena_printf(&arena, ":%s",
 					list_join(&s.ids, ":", &arena)),
-			   &why);
+			   err);
 	}
-	/* jobs that were taken are known, whatever became of the rest */
-	if ((s.ids.n || r == 0) && keep_line(o, &s.ids, err) < 0)
-		return -1;
-	if (r < 0)
-		*err = why;
-	else
+	if (r == 0)
 		log_note("submitted: jobs %s", list_join(&s.ids, ", ", &arena));
 	return r;
 }
