@@ -132,17 +132,20 @@ static int by_name(const void *a, const void *b)
 }
 
 /* One spelling for all that mean the same; a text of CSV that nothing declares
-   is JSON where it can be. */
+   is JSON where that is the same text. */
 static void add_value(struct planner *p, const struct input *in,
 		      struct buf *out)
 {
+	const struct str text = in->json.p ? in->json : in->text;
+	const size_t at = out->n;
 	struct jdoc *doc;
 
-	if (jdoc_parse(in->json.p ? in->json : in->text, &p->arena, &doc,
-		       ERR_IGNORED) < 0)
-		jw_quote(out, in->text);
-	else
+	if (jdoc_parse(text, &p->arena, &doc, ERR_IGNORED) == 0)
 		canon_compact(doc, out);
+	if (!in->json.p && !str_eq(str_skip(buf_str(out), at), text)) {
+		out->n = at;
+		jw_quote(out, in->text);
+	}
 }
 
 static void print_input(struct planner *p, struct values *v, struct buf *out)
@@ -336,7 +339,7 @@ static ssize_t read_csv(struct planner *p, struct str text, bool is_end,
 	if (n < 0) {
 		/* where the next record begins is not known */
 		say_wrong(p, "%s", why.msg);
-		return (ssize_t)text.n;
+		return err_set(err, ERR_USAGE, "nothing is planned");
 	}
 	if (r.n && (p->columns.n ? add_record(p, &r, err)
 				 : take_columns(p, &r, err)) < 0)
@@ -363,6 +366,9 @@ static int take_text(struct planner *p, struct buf *in, bool is_end,
 	struct str text = buf_str(in);
 	ssize_t n = 1;
 
+	/* a pipe may give a byte at a time */
+	if (!p->has_form && !is_end && str_trim(text).n < 4)
+		return 0;
 	if (!p->has_form) {
 		if (str_starts(text, "\xEF\xBB\xBF"))
 			text = str_skip(text, 3);
@@ -377,7 +383,7 @@ static int take_text(struct planner *p, struct buf *in, bool is_end,
 	}
 	buf_drop(in, in->n - text.n);
 	if (in->n > LIMIT_MESSAGE_BYTES)
-		return err_set(err, ERR_LIMIT, "%s:%llu: longer than %zu bytes",
+		return err_set(err, ERR_USAGE, "%s:%llu: longer than %zu bytes",
 			       p->o->inputs, (unsigned long long)p->line + 1,
 			       (size_t)LIMIT_MESSAGE_BYTES);
 	return 0;
@@ -576,13 +582,53 @@ static void describe(struct planner *p, struct arena *arena, struct buf *params)
 		p->m.leash = (struct str){NULL, 0};
 }
 
+/* Find a step that asks a person, also in routines within. */
+static const char *find_approval(const struct config *c,
+				 const struct routine *r, unsigned depth)
+{
+	const char *name = NULL;
+
+	for (size_t i = 0; r && depth && !name && i < r->n_steps; i++) {
+		const struct step *s = &r->steps[i];
+
+		name = strcmp(s->type, "approve") == 0 ? s->name
+		       : s->routine
+			       ? find_approval(c, config_routine(c, s->routine),
+					       depth - 1)
+			       : NULL;
+	}
+	return name;
+}
+
+/* Refuse what means something else in a plan than in one run. */
+static int judge(const struct fan_plan *o, struct arena *arena, struct err *err)
+{
+	const char *step = find_approval(&o->file->config, o->routine,
+					 LIMIT_ROUTINE_DEPTH);
+	const struct strlist none = {NULL, 0};
+	struct gate_leash leash;
+
+	if (leash_find(&o->file->config, &none, arena, &leash, err) < 0)
+		return -1;
+	if (!leash.calls_unlimited)
+		return err_set(
+			err, ERR_CONFIG,
+			"max_calls of the leash counts in one run, and a "
+			"plan is many: plan under \"unlimited\"");
+	if (step)
+		return err_set(err, ERR_CONFIG,
+			       "step %s asks a person, and where shards run "
+			       "there is none: leave it out of a routine for "
+			       "many inputs",
+			       step);
+	return 0;
+}
+
 int fan_plan(const struct fan_plan *o, struct manifest *ret, struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	AUTO(buf_release) struct buf params = BUF_INIT(BUF_UNBOUNDED);
 	struct planner *p = mem_zalloc(sizeof(*p));
-	const struct strlist none = {NULL, 0};
-	struct gate_leash leash;
 	int r;
 
 	p->o = o;
@@ -592,8 +638,7 @@ int fan_plan(const struct fan_plan *o, struct manifest *ret, struct err *err)
 	sha256_init(&p->sum);
 	sha256_init(&p->shard_sum);
 	describe(p, &arena, &params);
-	/* one that cannot be read is refused, as by a run */
-	r = leash_find(&o->file->config, &none, &arena, &leash, err);
+	r = judge(o, &arena, err);
 	if (r == 0)
 		r = params_read(o->routine, &arena, &p->params, err);
 	if (r == 0)

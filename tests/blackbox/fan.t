@@ -15,6 +15,17 @@ type = "script"
 command = "/bin/sh"
 args = ["-c", "echo hello $1; test $2 != 7", "sh", "$input.name", "$input.n"]
 
+[routines.within]
+[[routines.within.steps]]
+name = "really"
+type = "approve"
+message = "Go on?"
+[routines.asks]
+[[routines.asks.steps]]
+name = "in"
+type = "routine"
+routine = "within"
+
 [routines.plain]
 [[routines.plain.steps]]
 name = "say"
@@ -44,7 +55,7 @@ sandbox = { write = ["."] }
 name = "send"
 type = "script"
 command = "/bin/sh"
-args = ["-c", "echo $1 >>sent; test ! -e slow || sleep 30", "sh", "$input.n"]
+args = ["-c", "echo $1 >>sent; while test -e slow; do sleep 0.1; done", "sh", "$input.n"]
 cwd = "."
 idempotent = false
 sandbox = { write = ["."] }
@@ -57,11 +68,12 @@ inputs() {
 	for ((i = 0; i < $1; i++)); do echo "{\"name\":\"x$i\",\"n\":$i}"; done
 }
 
-# count WORD: the number of such inputs that status tells
-count() {
-	run_matins fan status d --json
-	json_get "$1"
+# count_of DIR WORD: the number of such inputs that status tells
+count_of() {
+	run_matins fan status "$1" --json
+	json_get "$2"
 }
+count() { count_of d "$1"; }
 
 # ---- plan ----
 
@@ -114,6 +126,28 @@ printf 'word\na\xff\na\xfe\n' >bytes.csv
 run_matins fan plan plain --inputs bytes.csv -o q
 exit_is "plan: bytes that are no UTF-8 are not made equal: status 64" 64
 err_like "plan: and told with their line" 'bytes.csv:3: word: is not UTF-8'
+run_matins_stdin <(printf 'word\n 5\n5\n"[1, 2]"\n"[1,2]"\n'; sleep 0.2; echo 1.50) fan plan plain --inputs - -o blanks
+is "plan: texts of CSV stay as they are, or are JSON that is the same" "$(cat blanks/inputs.jsonl)" \
+	'{"word":" 5"}
+{"word":5}
+{"word":"[1, 2]"}
+{"word":[1,2]}
+{"word":1.50}'
+run_matins_stdin <(printf '\n'; sleep 0.2; printf 'word\na\n') fan plan plain --inputs - -o piped
+exit_is "plan: an empty line first, of a slow pipe: status 0" 0
+run_matins_stdin <(printf '\xef'; sleep 0.2; printf '\xbb\xbfword\na\n') fan plan plain --inputs - -o mark
+is "plan: a byte order mark of a slow pipe is none" "$(cat mark/inputs.jsonl)" '{"word":"a"}'
+printf 'word\na "b\nc\n"d" e\n' >form.csv
+run_matins fan plan plain --inputs form.csv -o q
+exit_is "plan: a mistake of form: status 64" 64
+is "plan: the first one is told, for what follows is not known" "$(grep -c form.csv "$err")" 1
+MATINS_CAVEATS='{"fs_read":"all","fs_write":"all","exec":"all","net":"all","max_calls":{"at_most":3},"valid_for_generation":"all"}' \
+	run_matins fan plan hello --inputs in.jsonl -o q
+exit_is "plan: under a number of calls in one run: status 1" 1
+err_like "plan: and it says why" 'max_calls of the leash counts in one run'
+run_matins fan plan asks --inputs in.jsonl -o q
+exit_is "plan: a routine that asks a person, in one within: status 1" 1
+err_like "plan: and names the step" 'step really asks a person'
 MATINS_CAVEATS=garbage run_matins fan plan hello --inputs in.jsonl -o q
 isnt "plan: a leash that cannot be read is refused" "$status" 0
 not_ok "plan: and nothing is there" test -e q
@@ -282,6 +316,32 @@ exit_is "exec: results that others can put there: status 1" 1
 err_like "exec: and the folder is named" 'is no plan: results belongs to another user'
 chmod o-w d/results
 
+# a whole result that comes while a torn one is taken away, and no room to link it
+if command -v strace >/dev/null && strace -o trace true 2>/dev/null; then
+	result=$(find d/results -name '*.json' -type f | head -n 1)
+	cp "$result" whole.json
+	for shard in 0 1 2; do
+		: >"$result"
+		: >told
+		ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 \
+			strace -qq -o trace -e trace=renameat,linkat -e inject=renameat:delay_enter=1500000:when=1 \
+			-e inject=linkat:error=ENOSPC:when=1 "$BIN" fan exec d --shard $shard >/dev/null 2>told &
+		pid=$!
+		torn() { grep -q 'is torn' told || ! kill -0 $pid 2>/dev/null; }
+		wait_for 10 torn
+		cp whole.json whole.again
+		grep -q 'is torn' told && mv whole.again "$result"
+		wait $pid
+		grep -q 'is torn' told && break
+	done
+	ok "a result that is taken for torn is somewhere, whole" \
+		grep -qrF "$(<whole.json)" d/results d/retried
+	for shard in 0 1 2; do run_matins fan exec d --shard $shard; done
+	is "and nothing is missing" "$(count missing)" 0
+else
+	skip "a result that is put back" "no strace that works"
+fi
+
 # ---- numbers by name ----
 
 key=$(basename "$(find d/results -name '*.json' | head -n 1)" .json)
@@ -433,6 +493,24 @@ exit_is "a process elsewhere that was silent for a minute lives: status 75" 75
 cp claim "${claim[0]}"
 rm once/running/elsewhere-1-1.1.1
 is "and no mark of another was removed" "$(ls once/running)" "${mark[0]##*/}"
+running() { [[ $(count_of once running) == 1 ]]; }
+wait_for 10 running
+is "status: it runs" "$(count_of once running)" 1
+echo -n "gone-1-1.1.1" >"${claim[0]}"
+run_matins fan exec once --shard 0
+cp claim "${claim[0]}"
+is "an input whose holder was taken for gone has failed" "$status $(count_of once failed)" "2 1"
+rm slow
+wait $pid
+is "and when it ends well after all, its result counts" "$? $(count_of once ok) $(count_of once failed)" "0 1 0"
+
+# killed while it runs
+rm -r once/results once/claims
+: >slow
+: >sent
+"$BIN" fan exec once --shard 0 >/dev/null 2>&1 &
+pid=$!
+wait_for 10 test -s sent
 kill -KILL $pid
 wait $pid 2>/dev/null
 rm slow
