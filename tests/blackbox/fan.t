@@ -258,7 +258,8 @@ fi
 
 # ---- results that are no results ----
 
-results=(d/results/*/*.json)
+# of inputs that are there once
+mapfile -t results < <(find d/results -name "*.json" | grep -v "$(cut -d' ' -f1 d/equal)")
 truncate -s 100 "${results[0]}"
 : >"${results[1]}"
 sed -i 's/"key":"./"key":"_/' "${results[2]}"
