@@ -284,8 +284,8 @@ static int do_collect(struct fan_work *w, struct err *err)
 		o.form++;
 	if (!path || o.form == N_FAN_FORMS)
 		return err_set(err, ERR_USAGE,
-			       "fan collect DIR -o FILE.json, .jsonl, .md or "
-			       ".html");
+			       "fan collect: name the report: -o FILE.json, "
+			       ".jsonl, .md or .html");
 	if (open_output(w->args, &out, err) < 0 || fan_collect(&o, &c, err) < 0)
 		return -1;
 	if (c.exit_status)
@@ -324,6 +324,33 @@ static const char *whole_path(const char *path, struct arena *arena)
 	return real ? arena_strdup(arena, real) : path;
 }
 
+/* Say what a submit has led to, and the next command. */
+static int say_submitted(struct fan_work *w, enum fan_engine engine,
+			 struct err *err)
+{
+	const char *dir = results_dir(w->results);
+	struct fan_counts c;
+	unsigned long long done;
+
+	if (engine == ENGINE_SLURM) {
+		log_note("`matins fan status %s --watch` counts results", dir);
+		return 0;
+	}
+	if (results_count(w->results, false, &c, err) < 0)
+		return -1;
+	done = c.ok + c.failed;
+	log_note("%llu of %llu inputs: %llu ok, %llu failed, %llu missing; "
+		 "`matins fan %s`",
+		 done, (unsigned long long)c.total, (unsigned long long)c.ok,
+		 (unsigned long long)c.failed,
+		 (unsigned long long)c.total - done,
+		 arena_printf(w->arena,
+			      c.ok == c.total ? "collect %s -o report.html"
+					      : "retry %s",
+			      dir));
+	return 0;
+}
+
 static int submit(struct fan_work *w, struct fan_submit *o, struct err *err)
 {
 	int status;
@@ -334,7 +361,10 @@ static int submit(struct fan_work *w, struct fan_submit *o, struct err *err)
 	if (o->engine == ENGINE_SSH && !o->hosts)
 		return err_set(err, ERR_USAGE,
 			       "--engine ssh: name a list of --hosts");
-	return fan_submit(o, &status, err) < 0 ? -1 : status;
+	if (fan_submit(o, &status, err) < 0 ||
+	    say_submitted(w, o->engine, err) < 0)
+		return -1;
+	return status;
 }
 
 static int do_submit(struct fan_work *w, struct err *err)
@@ -347,8 +377,10 @@ static int do_submit(struct fan_work *w, struct err *err)
 	if (read_submit(w, &o, err) < 0)
 		return -1;
 	if (!name || !str_choose(name, FAN_ENGINES, N_ENGINES, &engine))
-		return err_set(err, ERR_USAGE,
-			       "fan submit DIR --engine local, ssh or slurm");
+		return err_set(
+			err, ERR_USAGE,
+			"fan submit: name an engine: --engine local, ssh "
+			"or slurm");
 	o.engine = engine;
 	shards_add_range(&o.shards,
 			 (struct shard_range){

@@ -51,6 +51,8 @@ run_matins fan submit d --engine local --print
 is "local --print: a line for each shard" "$(wc -l <"$out") $(grep -c "fan exec $T/d --shard [0-5] -j 1" "$out")" "6 6"
 run_matins fan submit d --engine local --max 3 -j 2
 exit_is "local: an input fails: status 2" 2
+err_like "local: what came of it is said, and what is next" \
+	"60 of 60 inputs: 59 ok, 1 failed, 0 missing; .matins fan retry $T/d."
 run_matins fan status d --json
 json_is "local: all shards have run" ok 59 failed 1 missing 0
 : >fixed
@@ -84,6 +86,25 @@ wait $pid
 is "two shards that end in one turn: the others run: status 0" $? 0
 run_matins fan status both --json
 json_is "two shards that end in one turn: nothing is missing" ok 4 missing 0
+
+# ---- the manual page, literally ----
+
+if type -P mandoc >/dev/null; then
+	mkdir manual
+	mandoc -T ascii "$TOP/core/cli/matins.1" | sed 's/.\x08//g' |
+		awk '/^MORE THAN ONE MACHINE/ { on = 1 } on' >manual/page
+	awk '/\[routines.hello\]/ { on = 1 } /matins run/ { exit } on' manual/page >manual/matins.toml
+	printf '%s\n' '{"word": "a"}' '{"word": "b"}' >manual/in.jsonl
+	for line in "matins run all" "matins fan plan" "matins fan submit DIR --engine local" "matins fan collect"; do
+		command=$(sed -n "s/^ *matins\(${line#matins}.*\)/\1/p" manual/page | head -n 1)
+		# shellcheck disable=SC2016
+		run_program /dev/null bash -c 'cd manual && eval "\"\$0\" $1"' "$BIN" "$command"
+		exit_is "manual: matins$command" 0
+	done
+	file_like "manual: the report has all inputs" manual/report.html 'hello b'
+else
+	skip "the manual page, literally" "there is no mandoc"
+fi
 
 # ---- what must not run twice ----
 
