@@ -13,7 +13,7 @@
 #   SLOWEST=N     print the N files that took longest, before the last line
 #   J=N           files at once (default: twice the number of processors, for
 #                 many tests wait)
-#   LIMIT=N       seconds one file may take (default 300)
+#   LIMIT=N       seconds one file may take (default 600)
 #   TAPDIR=DIR    where the output of each file is kept (default build/tap)
 #
 # Files of slowest.txt are started first, in its order. A line "# NOTE text" of
@@ -136,7 +136,7 @@ total() {
 	((f == 0 && p > 0))
 }
 
-LIMIT=${LIMIT:-300}
+LIMIT=${LIMIT:-600}
 TAPDIR=${TAPDIR:-build/tap}
 export LIMIT TAPDIR
 mkdir -p "$TAPDIR"

@@ -209,6 +209,7 @@ int process_execute(const char *path, const char *const argv[],
 struct again {
 	const char *const *argv, *const *envp;
 	const int *fd;
+	pid_t parent;
 };
 
 static int take_places(const int fd[PROCESS_FDS])
@@ -235,6 +236,7 @@ static void execute_again(const void *arg)
 	sigemptyset(&none);
 	if (take_places(a->fd) == 0 && setsid() >= 0 &&
 	    prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 &&
+	    getppid() == a->parent && /* the parent may have ended before */
 	    sigprocmask(SIG_SETMASK, &none, NULL) == 0)
 		execve("/proc/self/exe", (char *const *)a->argv,
 		       (char *const *)a->envp);
@@ -244,7 +246,7 @@ static void execute_again(const void *arg)
 int process_again(const char *const argv[], const char *const envp[],
 		  const int fd[4], struct process *ret)
 {
-	const struct again a = {argv, envp, fd};
+	const struct again a = {argv, envp, fd, getpid()};
 
 	return process_fork(execute_again, &a, ret);
 }
