@@ -329,6 +329,11 @@ static int wrap_one(struct wrapping *w, struct wrap_server *s)
 	for (size_t i = 0; r == 0 && traces && i < as.lost.n; i++)
 		log_warning("wrap: %s: %s", as.name, as.lost.item[i]);
 	if (r == 0) {
+		if (as.env_file)
+			log_note("wrap: %s: the client reads %s at each start, "
+				 "and sets its variables for matins itself: "
+				 "keep it where no server may write",
+				 as.name, as.env_file);
 		name_paths(w, &as);
 		add_options(w, &as, &s->before);
 	} else

@@ -245,6 +245,7 @@ static void take_env_file(struct taking *t, const struct key *k,
 	struct pairs file = {NULL, 0};
 
 	(void)k;
+	t->s->env_file = raw;
 	if (!w.why && *w.text)
 		text = t->src->read(t->src->arg, in_folder(t, w.text));
 	if (!text.p) {

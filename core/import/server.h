@@ -32,7 +32,8 @@ struct import_server {
 	 */
 	struct toml_value table;
 	struct strlist variables; /* names that the client sets, as written */
-	bool has_unread;	  /* variables of a form that is not read */
+	const char *env_file; /* that the client reads at each start; NULL */
+	bool has_unread;      /* variables of a form that is not read */
 	/* Options --read and --write of its `matins exec`, each before its
 	   path, which is absolute: wishes of a file of others, no grants. */
 	struct strlist asked;

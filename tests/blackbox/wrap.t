@@ -151,6 +151,16 @@ stays "such a form of a server that starts by matins" "$unread" \
 stays "a file of variables that is not there" "$unread" '"command": "true", "envFile": "gone.env"'
 stays "a file of variables with one that reaches matins" "sets LD_PRELOAD" '"command": "true", "envFile": "ld.env"'
 starts "a file of other variables" '"command": "true", "envFile": "other.env"'
+err_like "a file of variables is read at each start: said" 'a: the client reads other.env at each start, .*keep it where no server may write'
+# a server that may write its project cannot make LD_PRELOAD of the next start
+mkdir own
+printf 'A=b\n' >own/.env
+if [[ $(id -u) -eq 0 ]]; then chmod 777 own && chmod 666 own/.env; fi
+run_matins exec --write own -- sh -c 'echo LD_PRELOAD=/x >own/.env; mv own/.env own/x; touch own/made'
+is "a .env in a writable grant stays as it is" "$(<own/.env)" 'A=b'
+ok "other files there can be made" test -e own/made
+run_matins exec --write own --write own/.env -- sh -c 'echo C=d >own/.env'
+is "a .env that is granted by name can be written" "$(<own/.env)" 'C=d'
 starts "no variables" '"command": "true", "env": {}'
 starts "variables that are numbers and switches" '"command": "true", "env": {"A": 1, "B": true, "C": null}'
 starts "other variables" '"command": "true", "env": {"OLD_HOME": "x", "LD": "x", "HOMES": "x"}'
