@@ -366,7 +366,7 @@ bool asks_answer(struct asks *asks, struct client *client,
 {
 	const char *method = e->of->method;
 
-	if (strcmp(method, "roots/list") == 0)
+	if (strcmp(method, "roots/list") == 0 && asks->roots.n)
 		answer_roots(asks, client, e);
 	else if (strcmp(method, "elicitation/create") == 0 && asks->has_elicit)
 		answer_elicit(asks, client, e, ret_says);

@@ -630,6 +630,33 @@ static uint64_t time_of(const struct client *c, const struct call *call)
 	return ms ? ms : UINT64_MAX;
 }
 
+static void put_members(struct jw *w, struct str object)
+{
+	for (struct scan_iter it = scan_over(object); scan_next(&it);) {
+		jw_key_raw(w, it.key);
+		jw_raw(w, it.value);
+	}
+}
+
+/* Send a call of a client of the newer era, with what it gave beside. */
+static int hand_on(struct client *c, const struct client_call *o,
+		   uint64_t *ret_ticket, struct err *err)
+{
+	AUTO(buf_release) struct buf params = BUF_INIT(BUF_UNBOUNDED);
+	struct jw w = jw_begin(&params);
+
+	if (o->tool) {
+		jw_kv_cstr(&w, "name", o->tool);
+		jw_kv_raw(&w, "arguments", o->params.n ? o->params : STR("{}"));
+	} else {
+		put_members(&w, o->params);
+	}
+	put_members(&w, o->beside);
+	jw_end(&w);
+	return session_request(c->session, o->method, buf_str(&params), true,
+			       now_of(c), ret_ticket, err);
+}
+
 static int send_call(struct client *c, struct call *call, struct err *err)
 {
 	const struct client_call *o = &call->o;
@@ -639,13 +666,16 @@ static int send_call(struct client *c, struct call *call, struct err *err)
 
 	if (is_audited(c, o) && begin_audit(c, call, err) < 0)
 		return -1;
-	if (o->tool)
+	if (o->beside.n && is_modern(c))
+		r = hand_on(c, o, &ticket, err);
+	else if (o->tool)
 		r = session_call_tool(s, o->tool, o->params, o->as_task, now,
 				      &ticket, err);
 	else if (strcmp(o->method, "subscriptions/listen") == 0)
 		r = session_listen(s, o->params, now, &ticket, err);
 	else
-		r = session_request(s, o->method, o->params, now, &ticket, err);
+		r = session_request(s, o->method, o->params, false, now,
+				    &ticket, err);
 	if (r < 0)
 		return -1;
 	call->session_ticket = ticket;
@@ -745,8 +775,11 @@ static int keep_call(struct call *call, struct err *err)
 	if (o->origin)
 		o->origin = call->origin = mem_strdup(o->origin);
 	buf_add_str(&call->params, o->params);
+	buf_add_str(&call->params, o->beside);
 	if (o->params.n)
-		o->params = buf_str(&call->params);
+		o->params = str_first(buf_str(&call->params), o->params.n);
+	if (o->beside.n)
+		o->beside = str_skip(buf_str(&call->params), o->params.n);
 	return 0;
 }
 
@@ -872,25 +905,40 @@ static void on_listen(void *arg, const struct client_event *e)
 	c->listen = 0;
 	c->is_listen_vain = e->type == CLIENT_ERROR;
 	/* changes in between were not told (SUB-6) */
-	if (e->type != CLIENT_ERROR && c->is_open)
-		drop_list(&c->list[LISTING_TOOLS]);
+	for (size_t i = 0;
+	     e->type != CLIENT_ERROR && c->is_open && i < LISTING_KINDS; i++)
+		drop_list(&c->list[i]);
 }
 
-static void watch_tools(struct client *c)
+static void watch_lists(struct client *c)
 {
-	const struct client_call call = {
+	static const struct {
+		const char *offered, *filter;
+	} lists[] = {
+		{"tools.listChanged", "toolsListChanged"},
+		{"prompts.listChanged", "promptsListChanged"},
+		{"resources.listChanged", "resourcesListChanged"},
+	};
+	AUTO(buf_release) struct buf filter = BUF_INIT(BUF_UNBOUNDED);
+	struct client_call call = {
 		.method = "subscriptions/listen",
-		.params = STR("{\"toolsListChanged\":true}"),
 		.is_background = true,
 		.on_event = on_listen,
 		.arg = c,
 	};
 	struct err err = ERR_INIT;
+	struct jw w;
 
 	if (!c->o.watches_lists || c->listen || c->is_listen_vain ||
 	    c->n_listens == LISTENS_MAX || !is_modern(c) ||
 	    !session_offers(c->session, "tools.listChanged"))
 		return;
+	w = jw_begin(&filter);
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+		if (session_offers(c->session, lists[i].offered))
+			jw_kv_bool(&w, lists[i].filter, true);
+	jw_end(&w);
+	call.params = buf_str(&filter);
 	c->n_listens++;
 	if (add_call(c, &call, &c->listen, &err) < 0)
 		log_debug("%s: %s", c->o.name, err.msg);
@@ -990,7 +1038,7 @@ static void add_page(struct list *l, struct str result, uint64_t until_ns)
 	l->is_held = true;
 	l->until_ns = l->making_until_ns;
 	if (l->held.kind == LISTING_TOOLS)
-		watch_tools(l->of);
+		watch_lists(l->of);
 	tell_list(l, l->has_known);
 }
 

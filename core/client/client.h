@@ -193,6 +193,11 @@ struct client_call {
 	/* Arguments of the tool, or params; of subscriptions/listen the
 	   filter. JSON object, n = 0: none. Copied. */
 	struct str params;
+	/* Made for a client of 2026-07-28, to a server of that era: members of
+	   its params beside those of the method (inputResponses, requestState,
+	   _meta), and a result that requires input is handed to it. JSON
+	   object, n = 0: not so. Copied. */
+	struct str beside;
 	bool as_task;	    /* of a tool that demands it (2025-11-25) */
 	bool is_background; /* client_wait() does not wait for its end */
 	/* Time for the answer, restarted by progress, and in all, from when it

@@ -16,6 +16,7 @@
 #include "core/run/tool_policy.h"
 
 #define N_KINDS (LISTING_PROMPTS + 1)
+#define META "io.modelcontextprotocol/"
 
 /* One entry of a list, as clients see it. */
 struct shown {
@@ -62,13 +63,15 @@ struct deal {
 	struct upstream *up;
 	struct deal *next; /* of .waiting or .deals */
 	enum listing_kind kind;
-	uint64_t ticket; /* of the call, or the list; 0: not asked yet */
+	const char *method; /* of a call */
+	uint64_t ticket;    /* of the call, or the list; 0: not asked yet */
 	bool is_listing;
 	/* of a list: who waits for it; NULL: nobody does any more */
 	struct gather *gather;
 	/* of a call: */
 	struct server_call *call;
-	struct buf name, args; /* own name of the tool; args.n = 0: none */
+	struct buf name, args; /* its own name; args.n = 0: none */
+	struct buf beside;     /* of client_call; empty: questions are put */
 	struct query *queries; /* questions that are with the client */
 };
 
@@ -93,6 +96,7 @@ struct gather {
 	void (*more)(void *arg, struct server_call *c, struct jw *w);
 	void *arg;
 	/* of a call whose server is looked for: */
+	const char *method;
 	struct buf name, args;
 };
 
@@ -240,6 +244,7 @@ static void free_deal(struct deal *d)
 	}
 	buf_release(&d->name);
 	buf_release(&d->args);
+	buf_release(&d->beside);
 	free(d);
 }
 
@@ -374,12 +379,14 @@ static void use(struct upstream *up, struct deal *d)
 			.elicit_form = c->can.form,
 			.elicit_url = c->can.url,
 			.sampling = c->can.sampling,
+			.roots = c->can.roots,
 		};
 	else
 		up->user.can = (struct mcp_declared){
 			.elicit_form = true,
 			.elicit_url = true,
 			.sampling = true,
+			.roots = true,
 		};
 	pool_expect(g->pool, &up->user);
 	pool_enter(g->pool, &up->user);
@@ -772,15 +779,36 @@ static void on_call_gone(struct server_call *c)
 	free_deal(d);
 }
 
-/* Params of prompts/get and resources/read, as the server knows them. */
+/* Copy members of an object that it has. */
+static void copy_some(struct str from, const char *const *keys, struct jw *w)
+{
+	struct str v;
+
+	for (size_t i = 0; keys[i]; i++)
+		if (scan_get_some(from, keys[i], &v))
+			jw_kv_raw(w, keys[i], v);
+}
+
+/* Params of all but tools/call, as the server knows them. */
 static struct str own_params(const struct deal *d, struct buf *out)
 {
+	static const char *const type[] = {"type", NULL};
+	static const char *const asked[] = {"argument", "context", NULL};
+	const bool is_completion = !strcmp(d->method, "completion/complete");
 	struct jw w = jw_begin(out);
 
+	if (is_completion) {
+		jw_kv_object(&w, "ref");
+		copy_some(scan_some(buf_str(&d->args), "ref"), type, &w);
+	}
 	jw_kv_str(&w, d->kind == LISTING_PROMPTS ? "name" : "uri",
 		  buf_str(&d->name));
-	if (d->args.n)
+	if (is_completion) {
+		jw_end(&w);
+		copy_some(buf_str(&d->args), asked, &w);
+	} else if (d->args.n) {
 		jw_kv_raw(&w, "arguments", buf_str(&d->args));
+	}
 	jw_end(&w);
 	return buf_str(out);
 }
@@ -800,6 +828,14 @@ static struct client_call tool_call(struct deal *d, struct buf *origin)
 	};
 }
 
+/* Do requests to the server stand alone? */
+static bool is_alone(const struct client *c)
+{
+	const struct mcp_revision *r = client_server(c)->revision;
+
+	return r && r->era == MCP_ERA_PER_REQUEST;
+}
+
 static void send_call(struct deal *d, bool as_task)
 {
 	AUTO(buf_release) struct buf params = BUF_INIT(BUF_UNBOUNDED);
@@ -808,11 +844,15 @@ static void send_call(struct deal *d, bool as_task)
 	struct client_call call = tool_call(d, &origin);
 	struct err err = ERR_INIT;
 
+	if (!is_alone(client) && server_brings_answers(d->call)) {
+		server_refuse_answers(end_deal(d));
+		return;
+	}
 	call.as_task = as_task;
+	call.beside = buf_str(&d->beside);
 	if (d->kind != LISTING_TOOLS) {
 		call.tool = call.origin = NULL;
-		call.method = d->kind == LISTING_PROMPTS ? "prompts/get"
-							 : "resources/read";
+		call.method = d->method;
 		call.params = own_params(d, &params);
 	}
 	if (client_call(client, &call, &d->ticket, &err) < 0)
@@ -924,19 +964,55 @@ static void begin_call(struct deal *d)
 	}
 }
 
+/*
+ * Keep what a client of the newer era gives beside a request: a server of that
+ * era asks it itself. But where the configuration answers questions of the
+ * server.
+ */
+static void keep_beside(struct deal *d)
+{
+	static const char *const answers[] = {"inputResponses", "requestState",
+					      NULL};
+	static const char *const abilities[] = {"elicitation", "sampling",
+						"roots", NULL};
+	static const char *const level[] = {META "logLevel", NULL};
+	const struct server *s = d->up->server;
+	struct str meta;
+	struct jw w;
+
+	if (!server_is_alone(d->call) || s->roots.n || s->elicit ||
+	    s->sampling.n)
+		return;
+	meta = scan_some(d->call->params, "_meta");
+	w = jw_begin(&d->beside);
+	copy_some(d->call->params, answers, &w);
+	jw_kv_object(&w, "_meta");
+	jw_kv_object(&w, META "clientCapabilities");
+	copy_some(scan_some(meta, META "clientCapabilities"), abilities, &w);
+	jw_end(&w);
+	copy_some(meta, level, &w);
+	jw_end(&w);
+	jw_end(&w);
+}
+
 static void start_call(struct upstream *up, struct server_call *c,
-		       enum listing_kind kind, struct str own, struct str args)
+		       const char *method, enum listing_kind kind,
+		       struct str own, struct str args)
 {
 	struct deal *d = mem_zalloc(sizeof(*d));
 
 	*d = (struct deal){
 		.kind = kind,
+		.method = method,
 		.call = c,
 		.name = BUF_INIT(BUF_UNBOUNDED),
 		.args = BUF_INIT(BUF_UNBOUNDED),
+		.beside = BUF_INIT(BUF_UNBOUNDED),
+		.up = up,
 	};
 	buf_add_str(&d->name, own);
 	buf_add_str(&d->args, args);
+	keep_beside(d);
 	c->work = d;
 	c->gone = on_call_gone;
 	use(up, d);
@@ -1002,9 +1078,27 @@ static struct upstream *find(struct gateway *g, enum listing_kind kind,
 	return found || is_named ? found : find_by_uri(g, name, has_templates);
 }
 
+/* Write an error of a name that no server has; of a URI with its data. */
+static void name_unknown(enum listing_kind kind, struct str name,
+			 struct buf *why, struct buf *data)
+{
+	struct jw w;
+
+	buf_adds(why, kind == LISTING_TOOLS	? "unknown tool "
+		      : kind == LISTING_PROMPTS ? "unknown prompt "
+						: "no server has ");
+	log_visible(why, str_first(name, 200), false);
+	if (kind != LISTING_RESOURCES)
+		return;
+	w = jw_begin(data);
+	jw_kv_str(&w, "uri", name);
+	jw_end(&w);
+}
+
 static void on_found(struct gather *w)
 {
 	AUTO(buf_release) struct buf room = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf data = BUF_INIT(BUF_UNBOUNDED);
 	struct gateway *g = w->g;
 	struct server_call *c = w->call;
 	bool is_second = w->kind == LISTING_TEMPLATES;
@@ -1019,31 +1113,36 @@ static void on_found(struct gather *w)
 		return;
 	}
 	if (!up) {
-		buf_adds(&room, kind == LISTING_TOOLS	  ? "unknown tool "
-				: kind == LISTING_PROMPTS ? "unknown prompt "
-							  : "no server has ");
-		log_visible(&room, str_first(name, 200), false);
+		name_unknown(kind, name, &room, &data);
 		end_gather(w);
-		server_refuse(c, RPC_INVALID_PARAMS, buf_cstr(&room));
+		server_pass_error(
+			c,
+			kind != LISTING_RESOURCES || server_is_alone(c)
+				? RPC_INVALID_PARAMS
+				: MCP_RESOURCE_NOT_FOUND,
+			buf_cstr(&room),
+			data.n ? buf_str(&data) : (struct str){NULL, 0});
 		return;
 	}
 	buf_add_str(&room, name);
 	name = buf_str(&room);
-	start_call(up, c, kind, name, buf_str(&w->args));
+	start_call(up, c, w->method, kind, name, buf_str(&w->args));
 	end_gather(w);
 }
 
 void gateway_forward(struct gateway *g, struct server_call *c,
-		     enum listing_kind kind, struct str name, struct str args)
+		     const char *method, enum listing_kind kind,
+		     struct str name, struct str args)
 {
 	struct upstream *up = find(g, kind, &name, false);
 	struct gather *w;
 
 	if (up) {
-		start_call(up, c, kind, name, args);
+		start_call(up, c, method, kind, name, args);
 		return;
 	}
 	w = gather(g, c, kind, on_found);
+	w->method = method;
 	buf_add_str(&w->name, name);
 	buf_add_str(&w->args, args);
 	ask_all(w);

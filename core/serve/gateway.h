@@ -73,13 +73,16 @@ void gateway_list(struct gateway *g, struct server_call *c,
 		  void (*more)(void *arg, struct server_call *c, struct jw *w),
 		  void *arg);
 /*
- * Hand tools/call, prompts/get or resources/read on to the server that has it.
+ * Hand a request on to the server that has what it names.
  *
- * kind  LISTING_TOOLS, LISTING_PROMPTS, LISTING_RESOURCES
- * name  decoded: of a tool or prompt, or a URI
- * args  JSON object: arguments; {NULL, 0}: none
+ * method  static: tools/call, prompts/get, resources/read, completion/complete
+ * kind    LISTING_TOOLS, LISTING_PROMPTS, LISTING_RESOURCES
+ * name    decoded: of a tool or prompt, or a URI
+ * args    JSON object: arguments, of completion/complete all params;
+ *	   {NULL, 0}: none
  */
 void gateway_forward(struct gateway *g, struct server_call *c,
-		     enum listing_kind kind, struct str name, struct str args);
+		     const char *method, enum listing_kind kind,
+		     struct str name, struct str args);
 
 #endif

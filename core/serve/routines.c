@@ -409,7 +409,10 @@ bool routines_call(struct routines *r, struct server_call *c, struct str name,
 	for (size_t i = 0; i < r->n; i++) {
 		if (!str_is(name, r->entry[i].row.name))
 			continue;
-		start(r, &r->entry[i], c, args);
+		if (server_brings_answers(c))
+			server_refuse_answers(c);
+		else
+			start(r, &r->entry[i], c, args);
 		return true;
 	}
 	return false;

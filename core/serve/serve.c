@@ -73,8 +73,8 @@ static void on_tools_call(struct server_call *c)
 	if (v->routines && routines_call(v->routines, c, buf_str(&text), args))
 		return;
 	if (v->gateway)
-		gateway_forward(v->gateway, c, LISTING_TOOLS, buf_str(&text),
-				args);
+		gateway_forward(v->gateway, c, "tools/call", LISTING_TOOLS,
+				buf_str(&text), args);
 	else
 		refuse_tool(c, v, buf_str(&text));
 }
@@ -104,14 +104,17 @@ static void on_prompts_list(struct server_call *c)
 	list(c, LISTING_PROMPTS);
 }
 
-static void forward(struct server_call *c, enum listing_kind kind,
-		    const char *key, struct str args)
+/* from  object with the name or URI */
+static void forward(struct server_call *c, const char *method,
+		    enum listing_kind kind, struct str from, struct str args)
 {
+	const char *key = kind == LISTING_PROMPTS ? "name" : "uri";
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	const struct serving *v = c->s->arg;
 
-	if (scan_string(scan_some(c->params, key), &text))
-		gateway_forward(v->gateway, c, kind, buf_str(&text), args);
+	if (scan_string(scan_some(from, key), &text))
+		gateway_forward(v->gateway, c, method, kind, buf_str(&text),
+				args);
 	else
 		server_refuse(c, RPC_INVALID_PARAMS,
 			      "params lacks the name or URI, a string");
@@ -119,12 +122,25 @@ static void forward(struct server_call *c, enum listing_kind kind,
 
 static void on_read(struct server_call *c)
 {
-	forward(c, LISTING_RESOURCES, "uri", (struct str){NULL, 0});
+	forward(c, "resources/read", LISTING_RESOURCES, c->params,
+		(struct str){NULL, 0});
 }
 
 static void on_prompt(struct server_call *c)
 {
-	forward(c, LISTING_PROMPTS, "name", scan_some(c->params, "arguments"));
+	forward(c, "prompts/get", LISTING_PROMPTS, c->params,
+		scan_some(c->params, "arguments"));
+}
+
+static void on_complete(struct server_call *c)
+{
+	struct str ref = scan_some(c->params, "ref");
+
+	forward(c, "completion/complete",
+		scan_is(scan_some(ref, "type"), "ref/prompt")
+			? LISTING_PROMPTS
+			: LISTING_RESOURCES,
+		ref, c->params);
 }
 
 static const struct server_method methods[] = {
@@ -141,6 +157,7 @@ static const struct server_method gateway_methods[] = {
 	{"resources/read", SERVER_ALWAYS, on_read},
 	{"prompts/list", SERVER_ALWAYS, on_prompts_list},
 	{"prompts/get", SERVER_ALWAYS, on_prompt},
+	{"completion/complete", SERVER_ALWAYS, on_complete},
 	{"subscriptions/listen", SERVER_ONLY_ALONE, server_on_listen},
 	{0},
 };
@@ -189,8 +206,10 @@ static int open_gateway(struct serving *v, const struct serve_options *o,
 		return 0;
 	info.capabilities = "{\"tools\":{\"listChanged\":true},"
 			    "\"resources\":{\"listChanged\":true},"
-			    "\"prompts\":{\"listChanged\":true}}";
+			    "\"prompts\":{\"listChanged\":true},"
+			    "\"completions\":{}}";
 	info.methods = gateway_methods;
+	info.hands_on = true;
 	return gateway_new(&g, &v->arena, &v->gateway, err);
 }
 

@@ -60,6 +60,15 @@ bool server_is_alone(const struct server_call *c)
 	return c->revision && c->revision->era == MCP_ERA_PER_REQUEST;
 }
 
+bool server_brings_answers(const struct server_call *c)
+{
+	struct str v;
+
+	return server_is_alone(c) &&
+	       (scan_get_some(c->params, "requestState", &v) ||
+		scan_get_some(c->params, "inputResponses", &v));
+}
+
 /* ISO dates compare as text. */
 bool server_is_since(const struct server_call *c, const char *date)
 {
@@ -172,6 +181,12 @@ void server_refuse(struct server_call *c, int64_t code, const char *why)
 	server_pass_error(c, code, why, (struct str){NULL, 0});
 }
 
+void server_refuse_answers(struct server_call *c)
+{
+	server_refuse(c, RPC_INVALID_PARAMS,
+		      "nothing waits for this requestState any more");
+}
+
 struct jw *server_begin(struct server_call *c)
 {
 	rpc_begin_result(&c->w, &c->s->out, &c->id);
@@ -207,13 +222,61 @@ void server_finish(struct server_call *c, bool is_list)
 	send_answer(c);
 }
 
+static bool can_be_asked(const struct server_call *c, const char *method,
+			 struct str params)
+{
+	if (!strcmp(method, "elicitation/create"))
+		return scan_is(scan_some(params, "mode"), "url") ? c->can.url
+								 : c->can.form;
+	return strcmp(method, "roots/list") ? c->can.sampling : c->can.roots;
+}
+
+/* The first question of a result that this client cannot be asked; {NULL, 0}:
+   there is none. */
+static struct str undeclared(const struct server_call *c, struct str result)
+{
+	static const char *const known[] = {"roots/list", "elicitation/create",
+					    "sampling/createMessage"};
+	struct str asked = scan_some(result, "inputRequests");
+
+	if (!scan_is(scan_some(result, "resultType"), "input_required") ||
+	    scan_type(asked) != SCAN_OBJECT)
+		return (struct str){NULL, 0};
+	for (struct scan_iter it = scan_over(asked); scan_next(&it);) {
+		struct str method = scan_some(it.value, "method");
+		size_t i = 0;
+
+		while (i < ARRAY_LEN(known) && !scan_is(method, known[i]))
+			i++;
+		if (i == ARRAY_LEN(known) ||
+		    !can_be_asked(c, known[i], scan_some(it.value, "params")))
+			return method.p ? method : STR("\"\"");
+	}
+	return (struct str){NULL, 0};
+}
+
+static void refuse_undeclared(struct server_call *c, struct str method)
+{
+	AUTO(buf_release) struct buf why = BUF_INIT(BUF_UNBOUNDED);
+
+	buf_adds(&why, "the server asks for ");
+	log_visible(&why, str_first(method, 80), false);
+	buf_adds(&why, ", which the client does not declare");
+	server_refuse(c, RPC_INTERNAL_ERROR, buf_cstr(&why));
+}
+
 void server_pass(struct server_call *c, struct str result)
 {
+	struct str method = undeclared(c, result);
 	static const char *const alone[] = {"resultType", "ttlMs",
 					    "cacheScope"};
 	struct rpc_writer w;
 	bool has_type = false;
 
+	if (method.p) {
+		refuse_undeclared(c, method);
+		return;
+	}
 	rpc_begin_result(&w, &c->s->out, &c->id);
 	jw_object(&w.jw);
 	for (struct scan_iter it = scan_over(result); scan_next(&it);) {
@@ -270,15 +333,6 @@ static struct server_can read_can(struct str capabilities)
 		.sampling = scan_some(capabilities, "sampling").p,
 		.roots = scan_some(capabilities, "roots").p,
 	};
-}
-
-static bool can_be_asked(const struct server_call *c, const char *method,
-			 struct str params)
-{
-	if (!strcmp(method, "elicitation/create"))
-		return scan_is(scan_some(params, "mode"), "url") ? c->can.url
-								 : c->can.form;
-	return strcmp(method, "roots/list") ? c->can.sampling : c->can.roots;
 }
 
 static void write_question(const struct server_question *q, struct jw *w)
@@ -438,8 +492,8 @@ static bool is_open(const struct server_session *s, const struct server_call *c)
 	return at;
 }
 
-/* Go on with the call that waits for this request. */
-static void resume(struct server_call *fresh, struct str state)
+/* Go on with the call that waits for this request. False: there is none. */
+static bool resume(struct server_call *fresh, struct str state)
 {
 	struct server_session *s = fresh->s;
 	struct server_call *c = s->calls;
@@ -449,11 +503,8 @@ static void resume(struct server_call *fresh, struct str state)
 
 	while (c && (c->id.raw.p || !scan_is(state, c->state)))
 		c = c->next;
-	if (!c) {
-		server_refuse(fresh, RPC_INVALID_PARAMS,
-			      "nothing waits for this requestState any more");
-		return;
-	}
+	if (!c)
+		return false;
 	c->id = fresh->id;
 	c->token = fresh->token;
 	c->to = fresh->to;
@@ -466,6 +517,7 @@ static void resume(struct server_call *fresh, struct str state)
 		reply(c, q, &r);
 	if (is_open(s, c) && c->questions)
 		park(c);
+	return true;
 }
 
 /* ---- changes ---- */
@@ -749,7 +801,7 @@ static void refuse_method(struct server_call *c)
 static void on_request(struct server_call *c)
 {
 	const struct server_method *m = NULL;
-	struct str state;
+	struct str state = {NULL, 0};
 
 	if (!read_revision(c))
 		return;
@@ -764,8 +816,11 @@ static void on_request(struct server_call *c)
 		server_refuse(c, RPC_INVALID_PARAMS,
 			      "params must be an object");
 	else if (server_is_alone(c) &&
-		 scan_get_some(c->params, "requestState", &state))
-		resume(c, state);
+		 scan_get_some(c->params, "requestState", &state) &&
+		 resume(c, state))
+		return;
+	else if (state.p && !c->s->info->hands_on)
+		server_refuse_answers(c);
 	else
 		m->run(c);
 }

@@ -75,6 +75,8 @@ struct server_info {
 	   "public", "private". */
 	int64_t list_ttl_ms;
 	const char *list_scope;
+	/* A method takes answers to questions that are not of server_ask(). */
+	bool hands_on;
 	const struct server_method *methods; /* beside those of a session; ends
 						with name NULL */
 };
@@ -201,6 +203,9 @@ bool server_is_alone(const struct server_call *c) MUST_USE;
 /* Is the revision of the request this one or later? date  ISO */
 bool server_is_since(const struct server_call *c, const char *date) MUST_USE;
 
+/* Does a request bring answers that no question of server_ask() waits for? */
+bool server_brings_answers(const struct server_call *c) MUST_USE;
+
 /* Begin the result; the caller writes members. Borrowed until the end. */
 struct jw *server_begin(struct server_call *c) MUST_USE;
 /*
@@ -211,7 +216,8 @@ struct jw *server_begin(struct server_call *c) MUST_USE;
 void server_finish(struct server_call *c, bool is_list);
 /*
  * Answer with a result of another server, whose members stay as they are, but
- * for those that only one of the eras has. The call is freed.
+ * for those that only one of the eras has. One that requires input which the
+ * client does not declare is an error. The call is freed.
  *
  * result  JSON object
  */
@@ -221,6 +227,8 @@ void server_pass_error(struct server_call *c, int64_t code, const char *message,
 		       struct str data);
 /* Answer with an error; the call is freed. */
 void server_refuse(struct server_call *c, int64_t code, const char *why);
+/* Likewise: answers came to no question that is open. */
+void server_refuse_answers(struct server_call *c);
 /*
  * Tell how far a call is, where the client wants to know.
  *

@@ -22,17 +22,8 @@ cat >left-out <<'END_OF_TABLE'
 2025-11-25 * server-sse-polling * serve closes no stream in the middle of a call: events are not kept to be sent again
 * * logging-set-level * serve does not hand logging on yet
 * * tools-call-with-logging * serve does not hand logging on yet
-* * completion-complete * serve does not hand completion on yet
 * * resources-subscribe * serve does not hand subscriptions on yet
 * * resources-unsubscribe * serve does not hand subscriptions on yet
-2026-07-28 * server-stateless sep-2575-server-rejects-undeclared-capability a server is told the abilities of serve, not yet those of the client
-2026-07-28 * server-stateless sep-2575-missing-capability-http-400 likewise
-2026-07-28 * server-stateless sep-2575-server-sends-prompts-list-changed-on-subscription changes of prompts are not asked for yet
-2026-07-28 * sep-2164-resource-not-found sep-2164-data-uri an error of serve has no data yet
-2026-07-28 * input-required-result-basic-elicitation * questions have names of serve, not yet those of the server
-2026-07-28 * input-required-result-ignore-extra-params * answers without a state are not handed on yet
-2026-07-28 * input-required-result-basic-list-roots * serve does not hand roots/list on yet
-2026-07-28 * input-required-result-multiple-input-requests * serve does not hand roots/list on yet
 END_OF_TABLE
 
 # Scenarios of no dated revision are of extensions that serve does not declare.
@@ -63,6 +54,59 @@ for c in checks:
 if not any(c["status"] == "SUCCESS" for c in checks):
     print("nothing was checked")
 END_OF_SCRIPT
+
+cat >ask.py <<'END_OF_SCRIPT'
+"""ask.py PORT NAME ABILITIES MEMBERS [METHOD PARAMS]: the answer to a call of a
+tool by a client of the newer era, with these abilities and further params; or
+to another request."""
+import json
+import sys
+import urllib.request
+
+port, name, can, more = sys.argv[1:5]
+method, params = sys.argv[5:] or ("tools/call", json.dumps({
+    "name": name, "arguments": {}}))
+META = "io.modelcontextprotocol/"
+request = urllib.request.Request(
+    f"http://127.0.0.1:{port}/mcp", json.dumps({
+        "jsonrpc": "2.0", "id": 1, "method": method, "params": {
+            **json.loads(params), **json.loads(more), "_meta": {
+                META + "protocolVersion": "2026-07-28",
+                META + "clientCapabilities": json.loads(can)}}}).encode(),
+    {"Content-Type": "application/json", "Mcp-Method": method,
+     "Accept": "application/json, text/event-stream", "Mcp-Name": name,
+     "MCP-Protocol-Version": "2026-07-28"})
+try:
+    print(urllib.request.urlopen(request, timeout=60).read().decode())
+except urllib.error.HTTPError as e:
+    print(e.read().decode())
+END_OF_SCRIPT
+
+# Denied twins: questions that the client does not declare, answers that nobody
+# waits for.
+denied() {
+	local era=$1 tool=test_input_required_result_elicitation
+
+	like "$era: a question that is not declared is not put" \
+		"$("$PYTHON" ask.py "$port" $tool '{"sampling":{}}' '{}')" \
+		'not declare'
+	like "$era: a question that is declared is put" \
+		"$("$PYTHON" ask.py "$port" $tool '{"elicitation":{}}' '{}')" \
+		'"input_required".*What is your name'
+	like "$era: a state that is nobody's is refused" \
+		"$("$PYTHON" ask.py "$port" $tool '{"elicitation":{}}' \
+			'{"requestState":"none"}')" '"error":.*[sS]tate'
+	like "$era: a routine takes no state" \
+		"$("$PYTHON" ask.py "$port" routine__two '{}' \
+			'{"requestState":"none"}')" 'nothing waits'
+	like "$era: what no server has is not completed" \
+		"$("$PYTHON" ask.py "$port" none '{}' '{}' completion/complete \
+			'{"ref":{"type":"ref/prompt","name":"none"}}')" \
+		'unknown prompt none'
+	like "$era: a reference without a name is refused" \
+		"$("$PYTHON" ask.py "$port" none '{}' '{}' completion/complete \
+			'{"ref":{"type":"ref/prompt"}}')" 'lacks the name'
+}
 
 # Scenarios that wait for messages some hundred milliseconds, or count those of
 # a client that drops what comes together with an answer: on a machine that is
@@ -105,8 +149,13 @@ run_suite() {
 		args = ["offered.py", "$era"]
 		cwd = ".."
 		sandbox = { read = [".."] }
+		[routines.two]
+		[[routines.two.steps]]
+		name = "a"
+		type = "script"
+		command = "true"
 	END
-	"$BIN" serve -c "$name/matins.toml" --http 127.0.0.1:0 \
+	"$BIN" serve --routines --servers s -c "$name/matins.toml" --http 127.0.0.1:0 \
 		>/dev/null 2>"$name/log" &
 	server=$!
 	wait_for 20 grep -q 'http://' "$name/log"
@@ -124,6 +173,7 @@ run_suite() {
 		is "$date, a server of $era: $name" \
 			"$(judge "$date" "$era" "$name")" ""
 	done <scenarios
+	[[ $date != 2025-11-25 ]] || denied "$era"
 	kill "$front" "$server"
 	wait "$front" "$server"
 	nothing_left "$date, a server of $era: nothing is left" "$T/offered.py"

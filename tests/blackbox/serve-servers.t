@@ -169,7 +169,7 @@ serve_one resources/read '{"uri":"second://5"}' --servers frail,second
 json_file_is "a resource of a template" one.json \
 	result.contents[0].text 'of second'
 serve_one resources/read '{"uri":"nowhere://5"}' --servers frail,second
-json_file_is "a resource of nobody" one.json error.code -32602
+json_file_is "a resource of nobody" one.json error.code -32002
 serve_one prompts/get '{"name":"mcp__frail__p","arguments":{"a":"b"}}' \
 	--servers frail
 json_file_is "a prompt, by its own name" one.json \

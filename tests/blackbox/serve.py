@@ -305,8 +305,9 @@ def answered_new(c, tool, method, answer, can=None):
         if [q["method"] for q in asked.values()] != [method]:
             say("asked for", asked)
         m = c.ask("tools/call", alone({
-            **params, "requestState": m["result"]["requestState"],
-            "inputResponses": {key: answer for key in asked}}, can))
+            **params, "inputResponses": {key: answer for key in asked},
+            **{k: v for k, v in m["result"].items()
+               if k == "requestState"}}, can))
     return m
 
 
@@ -335,25 +336,25 @@ def questions(c):
 
 def parked(c):
     """Answers to questions that nobody asked, or that were answered."""
-    m = c.ask("tools/call", alone({"name": "mcp__new__ask"}, CAN))["result"]
+    m = c.ask("tools/call", alone({"name": "mcp__old__ask"}, CAN))["result"]
     state = m["requestState"]
     bad = c.ask("tools/call", alone({
-        "name": "mcp__new__ask", "requestState": state[::-1],
+        "name": "mcp__old__ask", "requestState": state[::-1],
         "inputResponses": {}}, CAN))
     if bad.get("error", {}).get("code") != -32602:
         say("a state that was made up", bad)
     again = c.ask("tools/call", alone({
-        "name": "mcp__new__ask", "requestState": state,
+        "name": "mcp__old__ask", "requestState": state,
         "inputResponses": {}}, CAN))["result"]
     if again.get("resultType") != "input_required":
         say("no answer was taken for one", again)
     last = c.ask("tools/call", alone({
-        "name": "mcp__new__ask", "requestState": again["requestState"],
+        "name": "mcp__old__ask", "requestState": again["requestState"],
         "inputResponses": {k: PERSON for k in again["inputRequests"]}}, CAN))
     if text_of(last) != "hello Ada, 36":
         say("at last", last)
     late = c.ask("tools/call", alone({
-        "name": "mcp__new__ask", "requestState": again["requestState"],
+        "name": "mcp__old__ask", "requestState": again["requestState"],
         "inputResponses": {}}, CAN))
     if "error" not in late:
         say("answered twice", late)

@@ -407,16 +407,24 @@ void copy_members(struct jw *w, struct str object, const char *const *except)
 /* ---- sending ---- */
 
 /* Write the members of the modern era's _meta (META-1, META-2). */
-static void write_modern_meta(struct session *s, struct jw *w)
+static void write_modern_meta(struct session *s, struct str own, struct jw *w)
 {
+	struct str can = scan_some(own, META("clientCapabilities"));
+	struct str level = scan_some(own, META("logLevel"));
+
 	jw_kv_cstr(w, META("protocolVersion"), s->spoken->date);
 	jw_kv_object(w, META("clientInfo"));
 	jw_kv_cstr(w, "name", s->opt.client_name);
 	jw_kv_cstr(w, "version", s->opt.client_version);
 	jw_end(w);
 	jw_key(w, META("clientCapabilities"));
-	mcp_write_declared(w, &s->opt.declared, s->spoken);
-	if (s->opt.log_level)
+	if (can.p)
+		jw_raw(w, can);
+	else
+		mcp_write_declared(w, &s->opt.declared, s->spoken);
+	if (level.p)
+		jw_kv_raw(w, META("logLevel"), level);
+	else if (s->opt.log_level)
 		jw_kv_cstr(w, META("logLevel"), s->opt.log_level);
 }
 
@@ -432,12 +440,13 @@ static void write_meta(struct session *s, const struct request *r,
 		NULL,
 	};
 
+	const struct str own = scan_some(given, "_meta");
+
 	jw_kv_object(w, "_meta");
 	/* the last alone is ours in the older era */
-	copy_members(w, scan_some(given, "_meta"),
-		     s->is_modern ? ours : ours + ARRAY_LEN(ours) - 2);
+	copy_members(w, own, s->is_modern ? ours : ours + ARRAY_LEN(ours) - 2);
 	if (s->is_modern)
-		write_modern_meta(s, w);
+		write_modern_meta(s, r->is_handed_on ? own : STR("{}"), w);
 	if (r->has_token) {
 		jw_key(w, "progressToken");
 		jw_uint(w, r->id);
@@ -458,7 +467,7 @@ static void write_params(struct session *s, const struct request *r,
 		return;
 	}
 	/* tasks/update has inputResponses among its own params */
-	if (s->is_modern && !r->parent) {
+	if (s->is_modern && !r->parent && !r->is_handed_on) {
 		ours[n++] = "inputResponses";
 		ours[n++] = "requestState";
 	}

@@ -64,6 +64,7 @@ struct request {
 	bool is_acked;	      /* the subscription was acknowledged */
 	bool sent;	      /* else it waits for READY */
 	bool parked;	      /* was answered, and goes on: due_ns, a task */
+	bool is_handed_on;    /* the caller follows its questions */
 	bool is_given_up;     /* `responses` says why; told when it is due */
 	struct buf params;    /* owned; JSON object, or empty */
 	struct buf state;     /* requestState as it came; owned (MR-5) */

@@ -237,12 +237,15 @@ int session_call_tool(struct session *s, const char *tool, struct str arguments,
 /*
  * Queue any other request; the revision's members are added to its `_meta`.
  *
- * method   static
- * params   JSON object, or {NULL, 0} for none
+ * method        static
+ * params        JSON object, or {NULL, 0} for none
+ * is_handed_on  for a client of 2026-07-28: answers to questions, their state,
+ *		 abilities and log level in params are its own, and a result
+ *		 that requires input is one
  */
 int session_request(struct session *s, const char *method, struct str params,
-		    uint64_t now_ns, uint64_t *ret_ticket, struct err *err)
-	MUST_USE;
+		    bool is_handed_on, uint64_t now_ns, uint64_t *ret_ticket,
+		    struct err *err) MUST_USE;
 
 /*
  * Give a request times of its own; 0: those of the options. They run from

@@ -657,6 +657,10 @@ enum verdict talk_on_answer(struct session *s, struct request *r,
 		ev->result = m->result;
 		return ENDS_RESULT;
 	}
+	if (scan_is(type, "input_required") && may_ask(r) && r->is_handed_on) {
+		ev->result = m->result;
+		return ENDS_RESULT;
+	}
 	if (scan_is(type, "input_required") && may_ask(r))
 		return on_input_required(s, r, m->result, ev);
 	type = session_shown(type, VERSION_BYTES, &s->shown);
@@ -1123,7 +1127,8 @@ int session_call_tool(struct session *s, const char *tool, struct str arguments,
 }
 
 int session_request(struct session *s, const char *method, struct str params,
-		    uint64_t now_ns, uint64_t *ret_ticket, struct err *err)
+		    bool is_handed_on, uint64_t now_ns, uint64_t *ret_ticket,
+		    struct err *err)
 {
 	struct request *r;
 
@@ -1134,6 +1139,8 @@ int session_request(struct session *s, const char *method, struct str params,
 			s->changed &= ~(1U << i);
 	if (params.p)
 		buf_add_str(&r->params, str_trim(params));
+	r->is_handed_on = is_handed_on;
+	r->has_token = is_handed_on && !strcmp(method, "tools/call");
 	queue_request(s, r, ret_ticket);
 	return 0;
 }

@@ -21,6 +21,7 @@
 
 /* Codes of MCP beside those of JSON-RPC. */
 #define MCP_HEADER_MISMATCH (-32020)
+#define MCP_RESOURCE_NOT_FOUND (-32002) /* before 2026-07-28 */
 #define MCP_MISSING_CAPABILITY (-32021)
 #define MCP_UNSUPPORTED_VERSION (-32022)
 #define MCP_REJECTED (-1) /* sampling, by the user */

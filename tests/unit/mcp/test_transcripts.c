@@ -220,7 +220,7 @@ static int ask(struct play *p, const char *op, const char *a, const char *b,
 		return session_call_tool(s, a, json, *op == 't', now, &ticket,
 					 err);
 	if (!strcmp(op, "request"))
-		return session_request(s, a, json, now, &ticket, err);
+		return session_request(s, a, json, false, now, &ticket, err);
 	if (!strcmp(op, "listen"))
 		return session_listen(s, str_of(a), now, &ticket, err);
 	fail_msg("no line begins with \"%s\"", op);

@@ -58,8 +58,8 @@ static uint64_t ask(struct pair *p, const char *method, struct str params,
 	uint64_t ticket;
 
 	buf_clear(&p->events);
-	assert_int_equal(session_request(p->client, method, params, NS_PER_S,
-					 &ticket, &err),
+	assert_int_equal(session_request(p->client, method, params, false,
+					 NS_PER_S, &ticket, &err),
 			 0);
 	converse_both(p, step);
 	return ticket;
