@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "core/base/limits.h"
@@ -26,15 +27,25 @@ static void on_broken(struct pipe_client *c)
 	c->written = 0;
 }
 
-/* Write what fits without waiting: PIPE_BUF is room in a pipe that has any. */
-static ssize_t write_some(const struct pipe_client *c)
+/* Write what fits without waiting: PIPE_BUF is room in a pipe that has any.
+   The pipe is not ours alone, so it cannot be made one that never blocks. */
+static ssize_t write_some(struct pipe_client *c)
 {
 	struct pollfd p = {.fd = STDOUT_FILENO, .events = POLLOUT};
 	struct str left = str_skip(buf_str(&c->waiting), c->written);
+	const struct iovec iov = {(void *)left.p, left.n};
+	ssize_t n;
 
 	if (c->is_socket)
 		return send(STDOUT_FILENO, left.p, left.n,
 			    MSG_DONTWAIT | MSG_NOSIGNAL);
+	/* a file would say EAGAIN for ever; old kernels know it of no pipe */
+	if (c->is_pipe) {
+		n = pwritev2(STDOUT_FILENO, &iov, 1, -1, RWF_NOWAIT);
+		if (n >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS))
+			return n;
+		c->is_pipe = false;
+	}
 	if (poll(&p, 1, 0) <= 0) {
 		errno = EAGAIN;
 		return -1;
@@ -137,8 +148,10 @@ int pipe_client_open(struct pipe_client *c, struct loop *loop,
 		.again = {.fire = on_again, .arg = c},
 		.waiting = BUF_INIT(BUF_UNBOUNDED),
 	};
-	if (fstat(STDOUT_FILENO, &st) == 0)
+	if (fstat(STDOUT_FILENO, &st) == 0) {
 		c->is_socket = S_ISSOCK(st.st_mode);
+		c->is_pipe = S_ISFIFO(st.st_mode);
+	}
 	server_init(&c->session, info, arg, send_message, c);
 	/* a file takes everything at once, and cannot be watched */
 	if (loop_watch(loop, &c->out, STDOUT_FILENO, 0, on_writable, c, err) <

@@ -23,6 +23,7 @@ struct pipe_client {
 	struct buf waiting;	 /* bytes that the client has not read */
 	size_t written;		 /* of them */
 	bool is_socket;		 /* standard output */
+	bool is_pipe;		 /* standard output, with RWF_NOWAIT */
 	bool in_ended, out_broke;
 	bool is_reading; /* answers go out when all of a portion is read */
 };
