@@ -1,7 +1,7 @@
 /*
  * Bare ping-pong: the least that calls in a live session must do.
  *
- *	ping CALLS SERVER [ARG...]
+ *	[TOOL=NAME] ping CALLS SERVER [ARG...]
  *
  * Starts the server on two pipes, performs the handshake and makes so many
  * calls one behind another, each written with one write and answered by one
@@ -84,6 +84,7 @@ static void greet(void)
 
 int main(int argc, char **argv)
 {
+	const char *tool = getenv("TOOL") ? getenv("TOOL") : "echo";
 	long calls = argc > 2 ? strtol(argv[1], NULL, 10) : -1;
 	int status;
 	pid_t pid;
@@ -96,13 +97,13 @@ int main(int argc, char **argv)
 	pid = start(argv + 2);
 	greet();
 	for (long i = 1; i <= calls; i++) {
-		char call[200];
+		char call[250];
 		int n = snprintf(call, sizeof(call),
 				 "{\"jsonrpc\":\"2.0\",\"id\":%ld,"
 				 "\"method\":\"tools/call\",\"params\":"
-				 "{\"name\":\"echo\",\"arguments\":{},"
+				 "{\"name\":\"%.50s\",\"arguments\":{},"
 				 "\"_meta\":{\"progressToken\":%ld}}}\n",
-				 i, i);
+				 i, tool, i);
 
 		say(call, (size_t)n);
 		hear();

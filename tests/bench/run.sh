@@ -2,8 +2,8 @@
 # What a step and a start cost, as ratios to what stands beside it: pairs of
 # runs in turn, on the same disk, with the same neighbours.
 #
-#   run.sh [one_step] [many_steps] [live_calls] [loops] [fans] [remote_calls]
-#          [long_results] [secrets] [servers] [all_starts] [peers]
+#   run.sh [one_step] [many_steps] [live_calls] [gateways] [loops] [fans]
+#          [remote_calls] [long_results] [secrets] [servers] [all_starts] [peers]
 #                                                     all, or only these
 #
 #   PAIRS=N        pairs of runs for each row (default 150; long rows take less)
@@ -209,6 +209,49 @@ live_calls() {
 	next_call "one more call, one processor" \
 		"$(command -v taskset)" -c "$cpu"
 	next_call "one more call"
+}
+
+# through LABEL SERVER [COMMAND...]: calls through the gateway, then through a
+# relay that looks at nothing, both against calls without anything between
+through() {
+	local stub=$tools/stub_server n=${CALLS:-5000} label=$1
+	local tool=TOOL=mcp__$2__echo
+	local gateway=("$BIN" serve -q -c "$WORK/gateway.toml" --servers "$2")
+
+	shift 2
+	"$tools/pairs" "$(at_least $((PAIRS / 4)))" "gateway, $label" 2 2 \
+		:: "$tool" "$@" "$tools/ping" $((2 * n)) "${gateway[@]}" \
+		:: "$@" "$tools/ping" $((2 * n)) "$stub" \
+		:: $n \
+		:: "$tool" "$@" "$tools/ping" $n "${gateway[@]}" \
+		:: "$@" "$tools/ping" $n "$stub"
+	"$tools/pairs" "$(at_least $((PAIRS / 4)))" "bare relay, $label" \
+		:: "$@" "$tools/ping" $((2 * n)) "$tools/relay" "$stub" \
+		:: "$@" "$tools/ping" $((2 * n)) "$stub" \
+		:: $n \
+		:: "$@" "$tools/ping" $n "$tools/relay" "$stub" \
+		:: "$@" "$tools/ping" $n "$stub"
+}
+
+# What `serve` adds to a call of a server behind it.
+gateways() {
+	local cpu
+
+	heading "The next call through \`serve\`, against one without it"
+	cat >"$WORK/gateway.toml" <<-END
+		[servers.peer]
+		command = "$tools/stub_server"
+		sandbox = { isolate = "off" }
+		[servers.audited]
+		command = "$tools/stub_server"
+		sandbox = { isolate = "off" }
+		audit = true
+	END
+	chmod 600 "$WORK/gateway.toml"
+	cpu=$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')
+	through "one processor" peer "$(command -v taskset)" -c "$cpu"
+	through "all processors" peer
+	PAIRS=12 CALLS=200 through "audited: two lines, one flush" audited
 }
 
 # loop CALLS: routines over so many elements, which are given or made by a step,
@@ -541,8 +584,8 @@ secrets() {
 if [[ -n ${BASE-} ]]; then
 	set -- revisions
 elif ((!$#)); then
-	set -- one_step many_steps live_calls loops fans remote_calls long_results \
-		secrets servers all_starts ${PEERS:+peers}
+	set -- one_step many_steps live_calls gateways loops fans \
+		remote_calls long_results secrets servers all_starts ${PEERS:+peers}
 fi
 for section in "$@"; do
 	"$section"
