@@ -1,20 +1,15 @@
 #include "core/client/catalogue.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/file.h>
 
 #include "core/base/fd.h"
 #include "core/base/jdoc.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/base/sha256.h"
-#include "core/base/state_dir.h"
 #include "core/client/tool_check.h"
 #include "core/config/state_file.h"
 #include "core/mcp/wire/merged_name.h"
@@ -23,10 +18,6 @@
 #define SCHEMA "matins-catalogue/1"
 /* One file; a server that offers more is not remembered. */
 #define FILE_BYTES ((size_t)64 * 1024 * 1024)
-
-/* Time to wait for another process, which merges and writes one file. */
-#define HOLD_MAX_MS 5000
-#define HOLD_POLL_MS 10
 
 /* Texts of an entry, in the order of the file. */
 #define ENTRY_TEXTS(X) \
@@ -257,19 +248,8 @@ bool catalogue_write(const char *state_dir, const char *config,
 int catalogue_hold(const char *state_dir)
 {
 	AUTO(mem_freep) char *folder = mem_printf("%s/catalogue", state_dir);
-	AUTO(mem_freep) char *path = mem_printf("%s/.lock", folder);
-	AUTO(fd_closep) int fd = -1;
 
-	if (fd_mkdirs(folder, 0700) < 0 ||
-	    state_dir_open(path, O_RDWR | O_CREAT, &fd, ERR_IGNORED) < 0)
-		return -1;
-	for (int ms = 0; flock(fd, LOCK_EX | LOCK_NB) < 0; ms += HOLD_POLL_MS) {
-		if (ms >= HOLD_MAX_MS ||
-		    (errno != EWOULDBLOCK && errno != EINTR))
-			return -1;
-		poll(NULL, 0, HOLD_POLL_MS);
-	}
-	return fd_steal(&fd);
+	return state_file_hold(folder);
 }
 
 /* ---- reading ---- */

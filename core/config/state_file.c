@@ -1,9 +1,19 @@
 #include "core/config/state_file.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+
 #include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
+#include "core/base/state_dir.h"
+
+/* Time to wait for another process, which changes and writes one file. */
+#define HOLD_MAX_MS 5000
+#define HOLD_POLL_MS 10
 
 bool state_file_read(const struct state_file *f, struct buf *text,
 		     struct str *ret_value)
@@ -31,4 +41,21 @@ bool state_file_write(const struct state_file *f, struct str json)
 		return true;
 	log_debug("not remembered: %s", why.msg);
 	return false;
+}
+
+int state_file_hold(const char *folder)
+{
+	AUTO(mem_freep) char *path = mem_printf("%s/.lock", folder);
+	AUTO(fd_closep) int fd = -1;
+
+	if (fd_mkdirs(folder, 0700) < 0 ||
+	    state_dir_open(path, O_RDWR | O_CREAT, &fd, ERR_IGNORED) < 0)
+		return -1;
+	for (int ms = 0; flock(fd, LOCK_EX | LOCK_NB) < 0; ms += HOLD_POLL_MS) {
+		if (ms >= HOLD_MAX_MS ||
+		    (errno != EWOULDBLOCK && errno != EINTR))
+			return -1;
+		poll(NULL, 0, HOLD_POLL_MS);
+	}
+	return fd_steal(&fd);
 }

@@ -34,4 +34,12 @@ bool state_file_read(const struct state_file *f, struct buf *text,
 /* False: it was not written. json  one object with that member "schema" */
 bool state_file_write(const struct state_file *f, struct str json);
 
+/*
+ * Hold a folder of such files for who reads one, changes and writes it: two at
+ * once would lose what the other one has written. Waits some seconds.
+ *
+ * returns  a descriptor, whose end lets go; -1: it cannot be had
+ */
+int state_file_hold(const char *folder) MUST_USE;
+
 #endif
