@@ -455,16 +455,21 @@ static void name_asked(struct naming *n)
 						? GATE_ACCESS_WRITE
 						: GATE_ACCESS_READ;
 		char real[PATH_MAX];
-		const char *path = realpath(asked->item[i], real)
-					   ? arena_strdup(&n->f->arena, real)
-					   : asked->item[i];
+		const bool is_there = realpath(asked->item[i], real);
+		const char *path = is_there ? arena_strdup(&n->f->arena, real)
+					    : asked->item[i];
+		struct stat st;
 
 		if (has(n, path, access) ||
 		    has_one(n->e.base, n->e.n_base, path, access) ||
 		    is_granted(n, path))
 			continue;
 		if (!has(n, path, GATE_ACCESS_READ)) {
-			if (n->paths->is_traced || !is_of_project(n, path)) {
+			/* a link whose end is not there could lead anywhere
+			   later */
+			if (!is_there || stat(path, &st) < 0 ||
+			    (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) ||
+			    n->paths->is_traced || !is_of_project(n, path)) {
 				say_unseen(n, what, path, true);
 				continue;
 			}

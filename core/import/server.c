@@ -765,6 +765,12 @@ static void unbridge(struct taking *t, struct launch *l)
 	NOTE(t, "mcp-remote is not needed; matins speaks to the URL itself");
 }
 
+/* Options of a policy, whose values are no credentials. */
+static const char policy_options[] =
+	"--read --write --preset --net --unix --exec --require --syscalls "
+	"--profile --memory --processes --files --cpu --file-size --tmp "
+	"--isolate --user --policy";
+
 /* Take an option of `matins exec`. No policy of a file of others counts: paths
    are asked for, and the key of another one is said. */
 static void take_option(struct taking *t, const char *option, const char *value)
@@ -795,11 +801,15 @@ static void take_option(struct taking *t, const char *option, const char *value)
 			     "of the client: env.%s = { env = \"%s\" } where "
 			     "it is meant",
 			     value, value, value);
-	} else {
+	} else if (str_has_word(policy_options, str_of(option))) {
 		LOSE(t,
 		     "%s %s of `matins exec`: a file of others grants "
 		     "nothing; where it is meant, write sandbox.%s",
-		     option, value, strlen(key) > 2 ? key + 2 : "");
+		     option, value, key + 2);
+	} else {
+		LOSE(t, "%s of `matins exec` has no counterpart",
+		     strncmp(option, "--", 2) == 0 ? option
+						   : "a word before \"--\"");
 	}
 }
 

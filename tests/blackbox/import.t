@@ -389,6 +389,15 @@ err_like "and written when a person says so" "names $T/wrapped/notes, which it m
 exec_of "--read $T/wrapped/more" ', "cwd": "/"'
 run_matins import wrapped/own.json
 unlike "the root as a folder to start in is not granted" "$(<"$out")" '^sandbox.read = .*"/"'
+ln -s ../docs-later wrapped/link
+exec_of "--read $T/wrapped/link"
+run_matins import wrapped/own.json
+out_unlike "a link that leads nowhere yet is not granted" sandbox
+err_like "a link that leads nowhere yet is said" "names $T/wrapped/link, which it will not see"
+exec_of "--token ghp_abcdefghijklmnop1234 --key=sk-abcdefghijklmnop1234 ghp_zyxwvutsrqponmlk9876"
+run_matins import wrapped/own.json
+unlike "values of other options are not printed" "$(cat "$out" "$err")" 'ghp_|sk-abcd'
+out_like "other options are said" '^# not carried: --token of .matins exec. has no counterpart'
 cat >wrapped/own.json <<-'END'
 	{"mcpServers": {"c": {"command": "matins", "args": ["exec"]}, "d": {"command": "matins", "args": ["exec", "--"]},
 		"e": {"command": "matins", "args": ["serve"]},
