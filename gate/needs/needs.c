@@ -969,6 +969,19 @@ static void leave_walked(struct finder *f)
 			f->out->need[i].why_not = walked;
 }
 
+static void find_all_files(struct finder *f)
+{
+	find_files(f);
+	find_net(f);
+	need_calls(f);
+	join_net(f);
+	leave_walked(f);
+}
+
+/* Programs, then what else is needed, then programs that this has hidden. */
+#define FILES_PASS 1
+#define N_PASSES 3
+
 int gate_needs(struct gate *gate, const struct gate_request *plain,
 	       const struct gate_policy *traced, const struct gate_verdict *v,
 	       bool went_well, struct arena *arena, struct gate_needs *ret,
@@ -993,30 +1006,27 @@ int gate_needs(struct gate *gate, const struct gate_request *plain,
 
 	/* a folder that is missing is what is looked for */
 	asked.cwd_required = false;
-	r = prepare_by(gate, &asked, false, prepare_until(plain), &p, err);
 	*ret = (struct gate_needs){NULL, 0};
-	if (r == 0) {
-		find_programs(&f);
-		widen_built(&f);
+	/* a script that may be written names no programs any more */
+	for (unsigned pass = 0; pass < N_PASSES; pass++) {
+		r = prepare_by(gate, &asked, false, prepare_until(&asked), &p,
+			       err);
+		if (r == 0 && pass == FILES_PASS)
+			find_all_files(&f);
+		else if (r == 0) {
+			find_programs(&f);
+			widen_built(&f);
+		}
+		prepared_release(&p);
+		if (r < 0)
+			return -1;
+		gate_needs_policy(plain->policy ? plain->policy : &none, ret,
+				  arena, &policy);
+		asked.policy = &policy;
 	}
-	prepared_release(&p);
-	if (r < 0)
-		return -1;
-	gate_needs_policy(plain->policy ? plain->policy : &none, ret, arena,
-			  &policy);
-	asked.policy = &policy;
-	r = prepare_by(gate, &asked, false, prepare_until(&asked), &p, err);
-	if (r == 0) {
-		find_files(&f);
-		find_net(&f);
-		need_calls(&f);
-		join_net(&f);
-		leave_walked(&f);
-	}
-	prepared_release(&p);
 	if (ret->n)
 		qsort(ret->need, ret->n, sizeof(*ret->need), compare);
-	return r;
+	return 0;
 }
 
 void gate_needs_policy(const struct gate_policy *base,

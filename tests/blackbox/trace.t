@@ -105,6 +105,11 @@ c.execute("insert into t values (1)")
 c.commit()'
 	suffices "a script by env" "exec $W/script.py" -- \
 		bash -c "$W/script.py"
+	printf '#!/bin/sh\nset -e\ncat data/one\necho x >made\n' >"$W/names.sh"
+	chmod 755 "$W/names.sh"
+	suffices "a script in a folder that it writes: its programs are named" \
+		"exec cat|write $W" -- "$W/names.sh"
+	rm -f "$W/names.sh" "$W/made"
 	suffices "a service of its own" "net loopback" -- /usr/bin/python3 -c '
 import socket
 s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen()
