@@ -646,7 +646,14 @@ static void check_program(struct expander *x, struct str text)
 		/* in `args` no shell does that */
 		jw_quote(&args, str_of(path_home(words.item[i], arena)));
 	}
-	if (strcmp(x->e->key, "command") == 0)
+	if (strcmp(x->e->key, "command") == 0 && strpbrk(name, "|<>;&")) {
+		buf_clear(&args);
+		jw_quote(&args, text);
+		expand_error(x,
+			     "\"command\" is one program, no line of a shell; "
+			     "write command = \"sh\", args = [\"-c\", %s]",
+			     buf_cstr(&args));
+	} else if (strcmp(x->e->key, "command") == 0)
 		expand_error(x,
 			     "\"command\" is one program; write command = "
 			     "\"%s\", args = [%s]",

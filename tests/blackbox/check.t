@@ -417,6 +417,10 @@ cat >lines/matins.toml <<-'END'
 	name = "e"
 	type = "script"
 	comand = "ls"
+	[[routines.r.steps]]
+	name = "f"
+	type = "script"
+	command = "ls -la | wc -l"
 END
 run_matins check lines/matins.toml
 exit_is "a line of words as the command: exit status 1" 1
@@ -424,6 +428,8 @@ err_like "the message has command and args" \
 	':4:11: "command" is one program; write command = "ls", args = \["-la", "my docs"\]'
 err_like "a path of HOME is written out: no shell reads it in args" \
 	":17:11: .* write command = \"ls\", args = \\[\"$HOME/notes\"\\]"
+err_like "a pipeline goes to a shell" \
+	':25:11: .* no line of a shell; write command = "sh", args = \["-c", "ls -la \| wc -l"\]'
 is "a misspelt command is one error" "$(grep -c ':\(18\|21\):' "$err")" 1
 err_like "in its place" ':21:1: unknown key "comand"; did you mean "command"\?'
 err_like "a row of exec has no arguments" \
