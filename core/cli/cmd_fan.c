@@ -117,7 +117,9 @@ static const struct {
 	{"PARALLEL_SEQ", 1},
 };
 
-static int find_shard(const struct args *args, uint64_t *ret, struct err *err)
+/* n  of the plan; the only one needs no number */
+static int find_shard(const struct args *args, uint64_t n, uint64_t *ret,
+		      struct err *err)
 {
 	const char *text = args_get(args, "shard"), *name = "--shard";
 	uint64_t first = 0;
@@ -127,11 +129,15 @@ static int find_shard(const struct args *args, uint64_t *ret, struct err *err)
 		text = env_text(name);
 		first = task_numbers[i].first;
 	}
+	*ret = 0;
+	if (!text && n == 1)
+		return 0;
 	if (!text)
 		return err_set(err, ERR_USAGE,
-			       "fan exec: name a --shard; neither "
+			       "fan exec: name a --shard, 0 to %llu; neither "
 			       "SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX nor "
-			       "PARALLEL_SEQ is set");
+			       "PARALLEL_SEQ is set",
+			       (unsigned long long)n - 1);
 	if (!str_uint64(str_of(text), ret) || *ret < first)
 		return err_set(err, ERR_USAGE, "%s: \"%s\" is not a shard",
 			       name, text);
@@ -184,7 +190,8 @@ static int do_exec(struct fan_work *w, struct err *err)
 	};
 	struct fan_done done;
 
-	if (find_shard(w->args, &o.shard, err) < 0 ||
+	if (find_shard(w->args, results_manifest(w->results)->n_shards,
+		       &o.shard, err) < 0 ||
 	    args_count(w->args, "jobs", JOBS_MAX, &o.jobs, err) < 0 ||
 	    fan_open_config(results_manifest(w->results), &file, err) < 0 ||
 	    fan_exec(&o, &done, err) < 0 ||

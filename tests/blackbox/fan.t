@@ -180,6 +180,11 @@ JOB_COMPLETION_INDEX=3 run_matins fan exec d
 exit_is "exec: a shard that the plan has not: status 64" 64
 run_matins fan exec d
 exit_is "exec: no shard at all: status 64" 64
+err_like "exec: and the numbers there are" 'name a --shard, 0 to 2'
+run_matins fan plan hello --inputs in.jsonl -o single
+run_matins fan exec single
+exit_is "exec: the only shard needs no number: status 2, an input fails" 2
+out_like "exec: and it has all inputs" '^shard 0: 26 inputs '
 run_matins fan status d --json
 json_is "status: all have run" ok 25 failed 1 missing 0 left_s 0
 for form in json jsonl md html; do
