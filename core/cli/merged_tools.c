@@ -290,6 +290,10 @@ static int say_unknown(const struct config *config,
 	struct strlist names;
 	const char *tool;
 
+	if (config_server(config, word))
+		return err_set(err, ERR_UNKNOWN_TOOL,
+			       "%s is a server: matins tools '%s.*'%s", word,
+			       word, advice_config(config, &arena));
 	if (!route_find(config, word, &arena, &server, &tool))
 		return err_set(err, ERR_UNKNOWN_TOOL,
 			       "no tool that the catalogue knows is called %s",

@@ -173,6 +173,8 @@ out_like "the name counts most" '^mcp__notes__get '
 run_matins tools --search nothing-like-this
 out_is "no fit: nothing is printed" ''
 err_like "no fit: it says so" 'no tool fits'
+run_matins tools notes
+err_like "the name of a server: how its tools are listed" "notes is a server: matins tools 'notes\.\*'"
 cp -r state/matins/catalogue kept
 sed -i 's/"item":{\("name":"search"\)/"item":{"x":,\1/' state/matins/catalogue/*
 run_matins tools --search note
