@@ -749,9 +749,14 @@ static int upgrade(struct adding *a, struct err *err)
 	    draft_place(&a->draft, NULL, err) < 0 || try_upgrade(a, err) < 0 ||
 	    draft_keep(&a->draft, err) < 0)
 		return -1;
-	log_note("upgrade: %s is now of %s%s%s%s%s", a->s.name, a->source,
-		 *a->about.version ? ", version " : "", a->about.version,
-		 *old ? ", before " : "", old);
+	if (*old && strcmp(old, a->about.version) == 0)
+		log_note("upgrade: %s is of %s, version %s, as before; its "
+			 "files are new",
+			 a->s.name, a->source, old);
+	else
+		log_note("upgrade: %s is now of %s%s%s%s%s", a->s.name,
+			 a->source, *a->about.version ? ", version " : "",
+			 a->about.version, *old ? ", before " : "", old);
 	return 0;
 }
 
