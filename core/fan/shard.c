@@ -428,6 +428,7 @@ static int run_shard(struct shard *s, struct err *err)
 		.routine = config_routine(
 			config, results_manifest(o->results)->routine),
 		.max = o->jobs ? o->jobs : 1,
+		.folder = results_dir(o->results),
 		.next = next,
 		.ended = ended,
 		.arg = s,

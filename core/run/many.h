@@ -23,7 +23,8 @@ struct many_input {
 
 struct run_many {
 	const struct routine *routine;
-	unsigned max; /* inputs side by side */
+	unsigned max;	    /* inputs side by side */
+	const char *folder; /* that no step may write, absolute */
 	/* Give the next input; false: there are no more. */
 	bool (*next)(void *arg, struct many_input *ret);
 	/*

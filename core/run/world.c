@@ -120,6 +120,8 @@ static int open_gate(struct world *w, struct err *err)
 	if (notices_has_news(w->notices, says))
 		log_note("%s", says);
 	g.leash = w->leash;
+	if (w->record->o->many)
+		list_add(&g.protect, arena, w->record->o->many->folder);
 	leash_guard(config, state, NULL, arena, &g);
 	g.generation = w->record->result->report.generation;
 	return gate_new(&g, &w->gate, err);

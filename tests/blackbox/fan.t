@@ -41,6 +41,16 @@ type = "script"
 command = "/bin/true"
 env = { TOKEN = { env = "FAN_TOKEN" } }
 
+[routines.forger]
+params = { n = { type = "integer" } }
+[[routines.forger.steps]]
+name = "forge"
+type = "script"
+command = "/bin/sh"
+args = ["-c", "echo x >beside && for f in $(find forged -type f); do echo x >>$f && echo wrote $f; done; mv forged elsewhere && echo moved; touch forged/new && echo made; true"]
+cwd = "."
+sandbox = { write = ["."], exec = ["find", "mv", "touch"] }
+
 [routines.once]
 params = { n = { type = "integer" } }
 [[routines.once.steps]]
@@ -527,6 +537,21 @@ is "is not done again" "$(cat sent)" ''
 run_matins fan collect once -o once.json
 json_file_is "and the input has failed: claimed" once.json \
 	items[0].reason claimed items[0].state failed
+
+# ---- a step that writes the folder around the plan ----
+
+run_matins fan plan forger --inputs in.jsonl -o forged
+sum=$(sha256sum forged/*.json* forged/equal)
+run_matins fan exec forged --shard 0
+run_matins fan collect forged -o forger.json
+if "$BIN" exec --require mntns -- true 2>/dev/null; then
+	json_file_is "a step writes beside the plan, and into it nothing" forger.json \
+		items[0].state ok items[0].report.step_results[0].output ''
+	is "its files are as they were" "$(sha256sum forged/*.json* forged/equal)" "$sum"
+	ok "the step could write" test -s beside
+else
+	skip "the folder of a plan is not written by its steps" "no view can be had here"
+fi
 
 # ---- a machine that lacks something ----
 
