@@ -30,6 +30,7 @@ const struct option options_fan[] = {
 	 "exec, submit: N inputs of a shard side by side (1)"},
 	{"yes", 'y', NULL,
 	 "exec: agree to tools that `confirm` of a server names"},
+	{"until-eof", 0, NULL, "exec: end when standard input does"},
 	{"engine", 0, "local|ssh|slurm", "submit: who runs the shards"},
 	{"max", 0, "N", "submit, retry: shards at once, at most"},
 	{"time", 0, "TIME", "submit, retry: Slurm's limit for one shard"},
@@ -187,6 +188,7 @@ static int do_exec(struct fan_work *w, struct err *err)
 		.file = &file,
 		.jobs = 1,
 		.confirmed = args_has(w->args, "yes"),
+		.until_eof = args_has(w->args, "until-eof"),
 	};
 	struct fan_done done;
 
@@ -431,7 +433,7 @@ static const struct {
 	const char *options; /* that it takes, besides --json */
 } actions[] = {
 	{"plan", true, do_plan, "inputs per-shard output"},
-	{"exec", false, do_exec, "shard jobs yes"},
+	{"exec", false, do_exec, "shard jobs yes until-eof"},
 	{"submit", false, do_submit,
 	 "engine jobs max time hosts ssh-config stage print"},
 	{"status", false, do_status, "deep watch"},

@@ -1,6 +1,8 @@
 #include "core/fan/shard.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,7 +42,7 @@ struct shard {
 	uint64_t first_ns, beat_ns;
 	struct err err; /* of the file system; kind INTERNAL: none */
 	int sys;	/* errno of the first */
-	bool has_failed;
+	bool has_failed, was_left;
 };
 
 static uint64_t now(void)
@@ -300,9 +302,25 @@ static void ended(void *arg, void *id, const struct report *r,
 		put_result(s, item, r, us);
 }
 
+/* Has the other end of standard input gone? */
+static bool is_left(void)
+{
+	struct pollfd in = {STDIN_FILENO, POLLIN, 0};
+	char bytes[256];
+
+	return poll(&in, 1, 0) > 0 &&
+	       read(STDIN_FILENO, bytes, sizeof(bytes)) <= 0;
+}
+
 static void on_tick(void *arg)
 {
 	struct shard *s = arg;
+
+	/* end as by a signal of the scheduler: in order */
+	if (s->o->until_eof && !s->was_left && is_left()) {
+		s->was_left = true;
+		(void)raise(SIGTERM);
+	}
 
 	if (results_waiting(s->o->results) && now() - s->first_ns > COMMIT_NS)
 		commit(s, false);

@@ -14,6 +14,7 @@ struct fan_exec {
 	uint64_t shard;
 	unsigned jobs; /* inputs side by side */
 	bool confirmed;
+	bool until_eof; /* end when standard input does */
 };
 
 struct fan_done {

@@ -20,8 +20,10 @@
 
 const char *const FAN_ENGINES[N_ENGINES] = {"local", "ssh", "slurm"};
 
-/* Times that a shard is begun, before it is left for a retry. */
+/* Times that a shard is begun, before it is left for a retry, and how much
+   longer each pause is. */
 #define TRIES 3
+#define PAUSE_NS (4 * NS_PER_S)
 /* Numbers that are believed. */
 #define COUNT_MAX (1 << 20)
 
@@ -273,6 +275,7 @@ struct slot {
 	struct crew *crew;
 	struct host *host;
 	struct gate_again runs;
+	int hold; /* standard input of what runs there: its end; owned, -1 */
 	struct loop_watch end;
 	uint64_t shard;
 	enum { COPY_OUT, RUN, COPY_BACK } at;
@@ -286,7 +289,7 @@ struct host {
 };
 
 struct again {
-	uint64_t shard;
+	uint64_t shard, due_ns;
 	unsigned tries;
 };
 
@@ -303,12 +306,22 @@ struct crew {
 	uint64_t next;
 	struct again *again; /* shards to be begun once more */
 	size_t n_again, at_again;
+	struct loop_timer pause;
 	bool has_failed, has_left;
 	bool is_stopped;
 };
 
+/* The next shard that is begun once more; NULL: there is none. */
+static const struct again *next_again(struct crew *c)
+{
+	while (c->at_again < c->n_again && c->again[c->at_again].tries >= TRIES)
+		c->at_again++;
+	return c->at_again < c->n_again ? &c->again[c->at_again] : NULL;
+}
+
 static bool next_shard(struct crew *c, uint64_t *ret)
 {
+	const struct again *again;
 	const struct shard_set *s = &c->o->shards;
 
 	if (c->range < s->n) {
@@ -318,16 +331,17 @@ static bool next_shard(struct crew *c, uint64_t *ret)
 		c->range += c->next > s->range[c->range].to;
 		return true;
 	}
-	for (; c->at_again < c->n_again; c->at_again++)
-		if (c->again[c->at_again].tries < TRIES) {
-			*ret = c->again[c->at_again++].shard;
-			return true;
-		}
-	return false;
+	again = next_again(c);
+	if (!again || again->due_ns > loop_now(&c->loop))
+		return false;
+	*ret = again->shard;
+	c->at_again++;
+	return true;
 }
 
-/* A shard that has not ended: once more, behind all others. */
-static void put_back(struct crew *c, uint64_t shard)
+/* A shard that has not ended: once more, behind all others, and on the same
+   host after a pause. */
+static void put_back(struct crew *c, uint64_t shard, bool is_out)
 {
 	unsigned tries = 1;
 
@@ -336,7 +350,9 @@ static void put_back(struct crew *c, uint64_t shard)
 	c->has_left |= tries >= TRIES;
 	c->again =
 		arena_grow(&c->arena, c->again, c->n_again, sizeof(*c->again));
-	c->again[c->n_again++] = (struct again){shard, tries};
+	c->again[c->n_again++] = (struct again){
+		shard, loop_now(&c->loop) + (is_out ? 0 : tries * PAUSE_NS),
+		tries};
 }
 
 static int start_run(struct crew *c, struct slot *s, struct err *err)
@@ -352,7 +368,8 @@ static int start_run(struct crew *c, struct slot *s, struct err *err)
 				    shard,    "-j",  jobs,   "-q",  NULL};
 	struct strlist ssh = {NULL, 0};
 	AUTO(fd_closep) int null = fd_open("/dev/null", O_RDWR, 0);
-	const int fd[4] = {null, null, STDERR_FILENO, null};
+	AUTO(fd_closep) int in = -1;
+	int fd[4] = {null, null, STDERR_FILENO, null};
 
 	if (null < 0)
 		return err_sys(err, errno, "/dev/null");
@@ -360,7 +377,12 @@ static int start_run(struct crew *c, struct slot *s, struct err *err)
 		return gate_again_start(here, fd, &s->runs, err);
 	if (c->o->stage)
 		w.dir = stage_dir(&c->stage, s->host->is.name, &arena);
+	/* the connection that ends, ends what runs there */
+	in = fd_pipe(&fd[0], &s->hold) < 0 ? -1 : fd[0];
+	if (in < 0)
+		return err_sys(err, errno, "a pipe");
 	shard_command(&w, shard, &line);
+	buf_adds(&line, " --until-eof");
 	stage_ssh(c->o->ssh_config, &arena, &ssh);
 	list_add(&ssh, &arena, "--");
 	list_add(&ssh, &arena, s->host->is.name);
@@ -407,7 +429,6 @@ static void end_shard(struct crew *c, struct slot *s)
 	c->has_failed |= status == 2;
 	if (has_run(status))
 		return;
-	put_back(c, s->shard);
 	/* 75, or a signal: it is the shard that was cut */
 	if (status != 75 && status <= 128)
 		leave_out(s->host,
@@ -415,6 +436,7 @@ static void end_shard(struct crew *c, struct slot *s)
 				       status, (unsigned long long)s->shard));
 	else if (status == 255)
 		leave_out(s->host, "ssh failed");
+	put_back(c, s->shard, s->host->is_out);
 }
 
 static void begin_stage(struct crew *c, struct slot *s);
@@ -429,6 +451,7 @@ static void on_end(void *arg, uint32_t events)
 	(void)events;
 	loop_unwatch(&c->loop, &s->end);
 	status = gate_again_wait(&s->runs);
+	fd_closep(&s->hold);
 	is_through = status == 0;
 	if (s->at == RUN) {
 		s->status = status;
@@ -466,6 +489,7 @@ static void begin_stage(struct crew *c, struct slot *s)
 		return;
 	gate_again_signal(&s->runs, SIGTERM);
 	(void)gate_again_wait(&s->runs);
+	fd_closep(&s->hold);
 	leave_out(s->host, err.msg);
 	s->status = 75;
 	end_shard(c, s);
@@ -508,12 +532,35 @@ static void begin_all(struct crew *c)
 	}
 }
 
+static void on_pause(void *arg)
+{
+	(void)arg;
+}
+
+/* Is a shard to be begun again, and a host left for it? Be woken then. */
+static bool is_pausing(struct crew *c)
+{
+	const struct again *again = next_again(c);
+	const uint64_t soon = loop_now(&c->loop) + NS_PER_S / 10;
+	size_t in = 0;
+
+	while (in < c->n_hosts && c->host[in].is_out)
+		in++;
+	if (!again || c->is_stopped || in == c->n_hosts)
+		return false;
+	loop_timer_set(&c->loop, &c->pause,
+		       again->due_ns > soon ? again->due_ns : soon);
+	return true;
+}
+
 static int run_crew(struct crew *c, struct err *err)
 {
+	c->pause = (struct loop_timer){.fire = on_pause};
 	/* one turn may end all that run: new ones are begun before the look */
-	while (begin_all(c), c->n_busy)
+	while (begin_all(c), is_pausing(c) || c->n_busy)
 		if (loop_turn(&c->loop, err) < 0)
 			return -1;
+	loop_timer_clear(&c->loop, &c->pause);
 	return 0;
 }
 
@@ -559,6 +606,7 @@ static int find_hosts(struct crew *c, struct err *err)
 					.crew = c,
 					.host = &c->host[i],
 					.end = {.fd = -1},
+					.hold = -1,
 				};
 	return 0;
 }
@@ -568,7 +616,6 @@ static int submit_crew(const struct fan_submit *o, int *ret_status,
 {
 	const struct strlist none = {NULL, 0};
 	struct crew *c = mem_zalloc(sizeof(*c));
-	uint64_t shard;
 	int r = loop_init(&c->loop, clock_system(), err);
 
 	c->o = o;
@@ -592,9 +639,11 @@ static int submit_crew(const struct fan_submit *o, int *ret_status,
 			r = run_crew(c, err);
 		loop_release(&c->loop);
 	}
-	*ret_status = c->is_stopped || c->has_left || next_shard(c, &shard) ? 75
-		      : c->has_failed					    ? 2
-									    : 0;
+	*ret_status = c->is_stopped || c->has_left || c->range < o->shards.n ||
+				      next_again(c)
+			      ? 75
+		      : c->has_failed ? 2
+				      : 0;
 	arena_release(&c->arena);
 	free(c);
 	loop_give_signals_back();

@@ -106,6 +106,19 @@ else
 	skip "the manual page, literally" "there is no mandoc"
 fi
 
+# ---- tried again after a pause ----
+
+run_matins fan plan hello --inputs in.jsonl -o late
+mv late/inputs.jsonl late.jsonl
+head -n 3 late.jsonl >late/inputs.jsonl
+"$BIN" fan submit late --engine local >/dev/null 2>told &
+pid=$!
+cut_short() { grep -q 'ends before the shard does' told; }
+wait_for 10 cut_short
+mv late.jsonl late/inputs.jsonl
+wait $pid
+is "local: a shard that was to be tried again runs when it can" $? 0
+
 # ---- what must not run twice ----
 
 echo '{"n":0}' >one.jsonl
@@ -196,6 +209,20 @@ if throwaway_sshd; then
 	exit_is "retry: over ssh, to the same hosts: status 0" 0
 	matins fan status d --json
 	json_is "retry: all is well" ok 60
+	echo "n1 1 $T/.bin/matins" >hosts
+	rm -rf d
+	rm -f sent
+	"${as[@]}" touch slow
+	matins fan plan once --inputs one.jsonl -o d
+	"${as[@]}" "$T/.bin/matins" fan submit d --engine ssh --hosts hosts \
+		--ssh-config ssh/config >/dev/null 2>&1 &
+	pid=$!
+	wait_for 15 test -s sent
+	kill -KILL $pid
+	wait $pid 2>/dev/null
+	ended_there() { [[ -z $(ls d/running) ]]; }
+	ok "ssh: what runs there ends with the connection" wait_for 15 ended_there
+	rm slow
 	echo gone >hosts
 	rm -rf d
 	matins fan plan hello --inputs in.jsonl -o d

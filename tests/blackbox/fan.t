@@ -538,6 +538,23 @@ run_matins fan collect once -o once.json
 json_file_is "and the input has failed: claimed" once.json \
 	items[0].reason claimed items[0].state failed
 
+# ---- until standard input ends ----
+
+run_matins fan plan once --inputs in.jsonl -o held
+mkfifo hold
+: >slow
+: >sent
+"$BIN" fan exec held --shard 0 --until-eof <hold >/dev/null 2>&1 &
+pid=$!
+exec 7>hold
+wait_for 10 test -s sent
+exec 7>&-
+gone() { ! kill -0 $pid 2>/dev/null; }
+wait_for 15 gone
+rm slow
+wait $pid
+is "exec --until-eof: ends when standard input does: status 75" $? 75
+
 # ---- a step that writes the folder around the plan ----
 
 run_matins fan plan forger --inputs in.jsonl -o forged
