@@ -438,7 +438,8 @@ export SOME_TOKEN=abcdefgh12345678 NOT_FOR_SERVERS=secret
 cd project || exit
 
 client() { # says what the tool of a server says
-	timeout -k 5 60 "$NODE" ../client.mjs "$@" 2>>"$T/client.err"
+	timeout -k 5 120 "$NODE" ../client.mjs "$@" 2>"$T/client.err" ||
+		diag "client $1 $2 $3: status $?" "$(tail -n 5 "$T/client.err")" >&2
 }
 mark="[m]ark-of-$T"
 none_left() { # does no process of the servers run?
