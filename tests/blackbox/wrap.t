@@ -159,6 +159,10 @@ if [[ $(id -u) -eq 0 ]]; then chmod 777 own && chmod 666 own/.env; fi
 run_matins exec --write own -- sh -c 'echo LD_PRELOAD=/x >own/.env; mv own/.env own/x; touch own/made'
 is "a .env in a writable grant stays as it is" "$(<own/.env)" 'A=b'
 ok "other files there can be made" test -e own/made
+mkdir -p venv/.env
+chmod -R a+rwX venv
+run_matins exec --write venv -- sh -c 'echo x >.env/made || echo x >venv/.env/made'
+ok "a folder of that name, as of a virtualenv, can be written" test -e venv/.env/made
 run_matins exec --write own --write own/.env -- sh -c 'echo C=d >own/.env'
 is "a .env that is granted by name can be written" "$(<own/.env)" 'C=d'
 starts "no variables" '"command": "true", "env": {}'
