@@ -10,6 +10,7 @@
 #include "core/base/text.h"
 #include "core/cli/command.h"
 #include "core/cli/open.h"
+#include "core/secret/secret.h"
 #include "core/serve/serve.h"
 
 const struct option options_serve[] = {
@@ -19,7 +20,8 @@ const struct option options_serve[] = {
 	{"http", 0, "ADDRESS:PORT",
 	 "serve at http://ADDRESS:PORT/mcp, such as 127.0.0.1:8765"},
 	{"token-file", 0, "FILE",
-	 "the token that HTTP clients need; without it one is made"},
+	 "the token that HTTP clients need; without it that of [serve], or one "
+	 "that is made"},
 	{"yes", 'y', NULL, "agree to tools that `confirm` of a server names"},
 	{0},
 };
@@ -84,28 +86,27 @@ static int make_token(const char *state, struct arena *arena,
 	return fd_replace_file(o->token_file, str_of(text), 0600, 0, err);
 }
 
-static int read_token(const struct args *args, struct arena *arena,
-		      struct serve_options *o, struct err *err)
+/* Take the token from a file or variable, and judge it. */
+static int take_token(enum secret_source source, const char *from,
+		      struct arena *arena, struct serve_options *o,
+		      struct err *err)
 {
 	AUTO(buf_wipe) struct buf text = BUF_INIT(LIMIT_SECRET_BYTES);
+	const bool is_file = source == SECRET_FILE;
 	struct str token;
 	struct stat st;
 
-	o->http = args_get(args, "http");
-	o->token_file = args_get(args, "token-file");
-	if (!o->http)
-		return o->token_file ? err_set(err, ERR_USAGE,
-					       "--token-file is for --http")
-				     : 0;
-	if (!o->token_file &&
-	    make_token(state_dir_find(arena), arena, o, err) < 0)
-		return -1;
-	if (fd_read_file(o->token_file, &text, err) < 0)
-		return err_wrap(err, "--token-file");
-	if (stat(o->token_file, &st) < 0 || st.st_mode & 077)
+	o->token_file = is_file ? from : arena_printf(arena, "$%s", from);
+	if (source == SECRET_CMD)
+		return err_set(err, ERR_CONFIG,
+			       "[serve] token comes from a file or a variable, "
+			       "not from a command");
+	if (secret_resolve(source, from, NULL, &text, err) < 0)
+		return err_wrap(err, "the token of serve");
+	if (is_file && (stat(from, &st) < 0 || st.st_mode & 077))
 		return err_set(err, ERR_CONFIG,
 			       "%s: others can read the token; chmod 600 it",
-			       o->token_file);
+			       from);
 	token = str_trim(buf_str(&text));
 	if (token.n < 16)
 		return err_set(err, ERR_CONFIG,
@@ -113,6 +114,27 @@ static int read_token(const struct args *args, struct arena *arena,
 			       o->token_file);
 	o->token = arena_strndup(arena, token.p, token.n);
 	return 0;
+}
+
+/* Read the token of --token-file, else of [serve], else the one that is made.
+ */
+static int read_token(const struct args *args, struct arena *arena,
+		      struct serve_options *o, struct err *err)
+{
+	const struct env_ref *ref = &o->file->config.serve.token;
+
+	o->http = args_get(args, "http");
+	o->token_file = args_get(args, "token-file");
+	if (!o->http)
+		return o->token_file ? err_set(err, ERR_USAGE,
+					       "--token-file is for --http")
+				     : 0;
+	if (!o->token_file && ref->from)
+		return take_token(ref->source, ref->from, arena, o, err);
+	if (!o->token_file &&
+	    make_token(state_dir_find(arena), arena, o, err) < 0)
+		return -1;
+	return take_token(SECRET_FILE, o->token_file, arena, o, err);
 }
 
 static int serve_file(const struct args *args, struct config_file *file,

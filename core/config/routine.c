@@ -1870,6 +1870,7 @@ int routine_load(const struct toml_value *root, bool lax, bool policy_only,
 static void set_notify_part(struct config_part *p, const struct notify_rules *n)
 {
 	p->notify = n;
+	p->token = &n->token;
 	p->sandbox = &n->sandbox;
 	p->command = n->command.n ? n->command.item[0] : NULL;
 	if (n->command.n)
@@ -1888,8 +1889,10 @@ bool config_next(const struct config *c, struct config_part *p)
 				  .args = &no_args,
 				  .env = &no_env,
 				  .next = i + 1};
-	if (i-- == 0)
+	if (i-- == 0) {
+		p->token = &c->serve.token;
 		return true;
+	}
 	if (i < c->n_servers) {
 		p->server = &c->servers[i];
 		p->sandbox = &p->server->sandbox;
@@ -1919,15 +1922,14 @@ bool config_next(const struct config *c, struct config_part *p)
 const struct env_ref *config_next_ref(struct config_part *p)
 {
 	size_t n = p->env->n + (p->server ? server_references(p->server) : 0) +
-		   (p->notify ? 1 : 0);
+		   (p->token ? 1 : 0);
 
 	while (p->next_ref < n) {
 		size_t i = p->next_ref++;
 		const struct env_ref *ref =
 			i < p->env->n ? &p->env->item[i]
-			: p->notify
-				? &p->notify->token
-				: server_reference(p->server, i - p->env->n);
+			: p->token    ? p->token
+				   : server_reference(p->server, i - p->env->n);
 
 		if (ref->from)
 			return ref;

@@ -191,6 +191,11 @@ struct golden_rules {
 	const struct toml_value *ignore, *match, *arrays, *tolerance, *embedded;
 };
 
+/* Rows of [serve]. */
+struct serve_keys {
+	struct env_ref token; /* .from is NULL without */
+};
+
 /* Rows of [notify] of a routine or of the file. */
 struct notify_rules {
 	const struct toml_value *written; /* table; NULL: nobody is told */
@@ -269,7 +274,8 @@ struct config {
 	struct notify_rules notify;
 	struct expansion *expansions; /* in file order */
 	struct strlist literals;      /* credentials in arguments, as found */
-	bool mcp_is_off;	      /* [mcp] enabled = false */
+	struct serve_keys serve;
+	bool mcp_is_off; /* [mcp] enabled = false */
 	/* Tables of modulex that a plugin reads; NULL without. */
 	const struct toml_value *shared, *identity;
 };
@@ -296,6 +302,7 @@ struct config_part {
 	const struct server *server;	   /* the part; NULL: another */
 	const struct step *step;	   /* likewise */
 	const struct notify_rules *notify; /* likewise */
+	const struct env_ref *token;	   /* of notices, or of [serve] */
 	const struct gate_policy *sandbox;
 	const char *command; /* NULL without */
 	const struct strlist *args;

@@ -900,6 +900,8 @@ static int look_at_all(struct doctor *d, const struct gate_leash *leash,
 			   facts[i].remedy ? facts[i].remedy : "", "%s",
 			   facts[i].how);
 	doctor_look_at_state(d);
+	if (file && !d->options->routine)
+		doctor_look_at_refs(d, "serve", &d->config->serve.token, 1);
 	look_at_pages(d);
 	if (file && !d->options->is_new)
 		doctor_look_at_schedules(d);

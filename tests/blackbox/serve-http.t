@@ -99,6 +99,30 @@ chmod 600 short
 run_matins serve --http 127.0.0.1:0 --token-file short
 exit_is "a token that can be guessed is not used" 1
 
+serve_keys() {
+	sed '/^\[serve\]/,$d' matins.toml >"$1"
+	printf '[serve]\n%s\n' "$2" >>"$1"
+}
+serve_keys k.toml 'token = { file = "shown" }'
+run_matins serve -c k.toml --http 127.0.0.1:0
+exit_is "a token of [serve] that others can read is not used" 1
+err_like "a token of [serve] that others can read: how to mend it" 'chmod 600'
+run_matins doctor -c k.toml
+out_like "doctor warns of it" 'shown.*(others|chmod)'
+serve_keys k.toml 'token = { file = "nosuch" }'
+run_matins serve -c k.toml --http 127.0.0.1:0
+exit_is "a token of [serve] that is not there is not made" 1
+run_matins doctor -c k.toml
+exit_is "doctor names a token that is not there" 1
+serve_keys k.toml 'token = { cmd = "echo 0123456789abcdef0123" }'
+run_matins serve -c k.toml --http 127.0.0.1:0
+exit_is "a token of [serve] is of no command" 1
+err_like "a token of [serve] is of no command: it says so" 'file or a variable'
+serve_keys k.toml 'tokn = "x"'
+run_matins check k.toml
+exit_is "a key that [serve] has not" 1
+err_like "a key that [serve] has not: the nearest is offered" 'token'
+
 # ---- clients ----
 
 "$BIN" serve --http 127.0.0.1:0 >served 2>log &
@@ -144,6 +168,20 @@ server=$!
 wait_for 20 grep -q 'http://' log
 url=$(sed -nE 's,.*http://0.0.0.0(:[0-9]+/mcp).*,http://127.0.0.1\1,p' log)
 is "at every address: which Host and Origin are ours" "$(scene anywhere)" ""
+kill "$server"
+wait "$server"
+
+echo "a-token-of-the-file-$T" >own
+chmod 600 own
+serve_keys k.toml 'token = { file = "own" }'
+"$BIN" serve -c k.toml --http 127.0.0.1:0 >served 2>log &
+server=$!
+wait_for 20 grep -q 'http://' log
+url=$(grep -aoE 'http://[0-9.:]+/mcp' log)
+was=$token token=$T/own
+is "a token of [serve] is that of clients" "$(scene eras)" ""
+token=$was
+like "a token that was made is not that of [serve]" "$(scene eras)" KeyError
 kill "$server"
 wait "$server"
 
