@@ -816,7 +816,7 @@ static struct str own_params(const struct deal *d, struct buf *out)
 /* Make the call of a tool. origin  holds a text of it */
 static struct client_call tool_call(struct deal *d, struct buf *origin)
 {
-	buf_addf(origin, "serve %s", d->call->s->client);
+	buf_addf(origin, "serve %s", d->call->client);
 	return (struct client_call){
 		.tool = buf_cstr(&d->name),
 		.params = buf_str(&d->args),

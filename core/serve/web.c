@@ -425,6 +425,19 @@ static struct web_session *idlest(const struct web *w, bool may_stream)
 	return found;
 }
 
+/* End calls of clients that are gone. */
+static void drop_unread(struct web *w, uint64_t now)
+{
+	for (struct web_session *s = w->sessions; s; s = s->next) {
+		const struct exchange *x = w->exchanges;
+
+		while (x && x->of != s)
+			x = x->next;
+		if (!x && s->used_ns + WEB_GONE_S * NS_PER_S < now)
+			server_drop(&s->session, NULL);
+	}
+}
+
 /* End one old session at a time: the next is looked for soon. */
 static void on_sweep(void *arg)
 {
@@ -435,6 +448,7 @@ static void on_sweep(void *arg)
 
 	if (is_old)
 		end_session(s);
+	drop_unread(w, now);
 	for (struct link *l = w->links; l; l = l->next)
 		if (l->use < LINK_STREAM && l->until_ns < now)
 			close_link(l);
@@ -814,6 +828,8 @@ static void on_completed(void *arg, UNUSED struct MHD_Connection *c, void **own,
 	loop_unwatch(w->o.loop, &x->gone);
 	if (x->link->use != LINK_UNKNOWN)
 		use_link(x, LINK_KNOWN, WEB_PATIENCE_S);
+	if (x->of)
+		x->of->used_ns = loop_now(w->o.loop);
 	if (x->of && x->of->stream == x)
 		x->of->stream = NULL;
 	if (x->fed)

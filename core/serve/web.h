@@ -24,6 +24,9 @@
 #define WEB_SESSIONS 256
 /* A session that was idle so long ends, seconds. */
 #define WEB_IDLE_S 3600
+/* A call of the older era whose connection has ended, and whose session has no
+   other, ends then, seconds: its result would reach nobody. */
+#define WEB_GONE_S 5
 /* Connections at one time. */
 #define WEB_CONNECTIONS 512
 /* So many of them stay free: for a new one the oldest goes that has shown no

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -215,18 +216,38 @@ static int begin(struct worker *w, struct err *err)
 	return r < 0 ? -1 : watch(w, err);
 }
 
+/* Has the client of a worker as many as it may? runs  n that run */
+static bool has_all(const struct worker *w, const struct worker *const *runs,
+		    size_t n)
+{
+	size_t own = 0;
+
+	for (size_t i = 0; i < n; i++)
+		own += !strcmp(runs[i]->work.client, w->work.client);
+	return own >= WORKERS_EACH;
+}
+
 static void on_turn(void *arg)
 {
+	const struct worker *runs[WORKERS_MAX];
 	struct workers *all = arg;
-	struct worker *w = all->first;
+	struct worker *w;
 	struct err err = ERR_INIT;
+	size_t n = 0;
 
-	for (; w && all->n_running < WORKERS_MAX; w = w->next) {
-		if (w->runs.pid > 0 || begin(w, &err) == 0)
+	for (w = all->first; w && n < all->n_running; w = w->next)
+		if (w->runs.pid > 0)
+			runs[n++] = w;
+	for (w = all->first; w && n < WORKERS_MAX; w = w->next) {
+		if (w->runs.pid > 0 || has_all(w, runs, n))
 			continue;
-		/* called again for the rest: others may go with this one */
-		finish(w, -1, str_of(err.msg));
-		return;
+		if (begin(w, &err) < 0) {
+			/* called again for the rest: others may go with this
+			   one */
+			finish(w, -1, str_of(err.msg));
+			return;
+		}
+		runs[n++] = w;
 	}
 }
 
@@ -251,6 +272,7 @@ struct worker *worker_start(struct workers *all, const struct work *work)
 		list_add(&w->words, &w->arena,
 			 arena_strdup(&w->arena, work->words->item[i]));
 	list_add(&w->words, &w->arena, NULL);
+	w->work.client = arena_strdup(&w->arena, work->client);
 	buf_add_str(&w->input, work->input);
 	while (*at)
 		at = &(*at)->next;

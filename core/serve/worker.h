@@ -19,6 +19,8 @@
 
 /* Commands that run at one time; others wait for their turn. */
 #define WORKERS_MAX 32
+/* Of them for one client, so that others have a turn. */
+#define WORKERS_EACH 24
 /* Output of one, bytes. */
 #define WORKER_OUTPUT_BYTES (256 * 1024 * 1024)
 /* Time for an orderly end, milliseconds, before SIGKILL. */
@@ -30,6 +32,7 @@ struct worker;
 struct work {
 	const struct strlist *words; /* behind "matins"; copied */
 	struct str input;	     /* standard input; copied */
+	const char *client;	     /* whose turn it is; copied */
 	/* a line that was written to descriptor 3; may be NULL */
 	void (*event)(void *arg, struct str line);
 	/* said: standard output; a status of -1: it could not be started, and

@@ -706,6 +706,15 @@ static void refuse_version(struct server_call *c, struct str version)
 			  "unsupported protocol version", buf_str(&data));
 }
 
+static void read_client(struct server_call *c, struct str info)
+{
+	AUTO(buf_release) struct buf name = BUF_INIT(BUF_UNBOUNDED);
+
+	if (scan_string_cut(scan_some(info, "name"), sizeof(c->client) - 1,
+			    &name))
+		snprintf(c->client, sizeof(c->client), "%s", buf_cstr(&name));
+}
+
 /* Read a request that names its own version. False: an error was answered. */
 static bool read_own_version(struct server_call *c, struct str meta,
 			     struct str version)
@@ -740,6 +749,7 @@ static bool read_own_version(struct server_call *c, struct str meta,
 		return false;
 	}
 	c->can = read_can(can);
+	read_client(c, scan_some(meta, META("clientInfo")));
 	if (c->s->state == SERVER_NEW)
 		become(c->s, SERVER_ALONE);
 	return true;
@@ -756,6 +766,7 @@ static bool read_revision(struct server_call *c)
 
 	c->revision = c->s->revision;
 	c->can = c->s->can;
+	memcpy(c->client, c->s->client, sizeof(c->client));
 	/* initialize begins the older era, also behind a probe */
 	if (!c->s->is_shared && scan_is(c->method, "initialize"))
 		return true;
@@ -1076,7 +1087,7 @@ void server_drop(struct server_session *s, const void *to)
 		c->to = NULL;
 		if (c->batch)
 			c->batch->to = NULL;
-		if (server_is_alone(c))
+		if (server_is_alone(c) || !to)
 			drop_call(c);
 	}
 }

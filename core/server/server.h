@@ -130,7 +130,9 @@ struct server_call {
 	struct str method; /* JSON string; with `params` for the method only */
 	struct str params; /* JSON object */
 	struct server_can can;
-	void *to; /* as given to server_message() */
+	char client[64]; /* as of the session; what a request that stands alone
+			    says of its own */
+	void *to;	 /* as given to server_message() */
 	/* The method's: what it does for the call, and how that is stopped
 	   because nobody waits for it any more. */
 	void *work;
@@ -187,7 +189,7 @@ void server_end(struct server_session *s);
  */
 void server_message(struct server_session *s, struct str message, void *to);
 /* The client reads there no more: calls of the newer era are gone, others go on
-   without a reader. */
+   without a reader. to  NULL: those, too, are gone now */
 void server_drop(struct server_session *s, const void *to);
 /*
  * Tell the client that a list has changed, if it wants to know.

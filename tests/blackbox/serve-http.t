@@ -63,6 +63,7 @@ cat >matins.toml <<-END
 	command = "$PYTHON"
 	args = ["frail.py"]
 	cwd = "."
+	audit = true
 	sandbox = { write = ["."] }
 	[routines.two]
 	[[routines.two.steps]]
@@ -133,6 +134,10 @@ token=$(sed -n 's/.*token in //p' log)
 is "the token that was made is only ours" "$(stat -c %a "$token")" 600
 ok "it is in the state folder" test "${token#"$XDG_STATE_HOME"}" != "$token"
 
+not_running() {
+	[[ -z $(_with_mark "$1") ]]
+}
+
 scene() {
 	timeout -k 5 "${LIMIT_S:-200}" "$PYTHON" \
 		"$TOP/tests/blackbox/serve_http.py" "$1" "$url" "$token" 2>&1 ||
@@ -146,6 +151,13 @@ is "a question is put on the stream and answered by a POST" \
 is "changes come on the streams of both eras" "$(scene stream)" ""
 is "a stream that is closed cancels its call" "$(scene gone)" ""
 nothing_left "a stream that is closed: nothing is left" "$T/begun; sleep 986"
+is "clients are killed in the middle of a call" "$(scene killed)" ""
+ok "clients that were killed: their calls end" \
+	wait_for "${LIMIT_S:-90}" not_running "$T/begun; sleep 986"
+is "one client with many calls leaves others their turn" "$(scene greedy)" ""
+ok "a greedy client that left: its calls end" \
+	wait_for "${LIMIT_S:-90}" not_running "$T/begun; sleep 986"
+rm -f begun
 is "a request that gets no answer ends" "$(scene ends)" ""
 is "a session that is ended ends its calls" "$(scene ended)" ""
 nothing_left "a session that is ended: nothing is left" "$T/begun; sleep 986"
@@ -162,6 +174,15 @@ wait "$server"
 is "SIGTERM is an orderly end" $? 143
 is "nothing is on stdout" "$(<served)" ""
 nothing_left "no server is left" "$T/frail.py"
+run_matins audit --json
+out_like "a call of the older era is audited, with the client" \
+	'"origin": *"serve web".*"tool": *"live".*"state": *"ok"'
+out_like "a call of the newer era is audited, with the client" \
+	'"origin": *"serve alone".*"tool": *"live".*"state": *"ok"'
+out_like "a call whose head differs from its arguments is audited" \
+	'"tool": *"where".*"state": *"denied"'
+run_matins audit --verify
+exit_is "the chain of a hundred clients holds" 0
 
 "$BIN" serve --http 0.0.0.0:0 >served 2>log &
 server=$!

@@ -7,6 +7,7 @@ prints what was wrong, a line each, or nothing.
 import http.client
 import json
 import os
+import signal
 import socket
 import sys
 import threading
@@ -77,6 +78,7 @@ class Client:
     def alone(self, method, params=None, can=None, **headers):
         params = {**(params or {}), "_meta": {
             META + "protocolVersion": "2026-07-28",
+            META + "clientInfo": {"name": "alone", "version": "1"},
             META + "clientCapabilities": can or {}}}
         given = {"MCP_Protocol_Version": "2026-07-28", "Mcp_Method": method}
         name = params.get("name", params.get("uri"))
@@ -382,6 +384,48 @@ def gone(c):
         "Mcp-Name": "routine__slow", "MCP-Protocol-Version": "2026-07-28"})
     wait_for("begun")
     c.c.close()
+    os.remove("begun")
+
+
+def killed(_):
+    """Clients of both eras that are killed in the middle of a call."""
+    for is_new in True, False:
+        pid = os.fork()
+        if not pid:
+            c = Client()
+            if not is_new:
+                c.hello()
+            (c.alone if is_new else c.call)(
+                "tools/call", {"name": "routine__slow"})
+            os._exit(1)
+        wait_for("begun")
+        os.remove("begun")
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def greedy(_):
+    """One client has more calls open than there are workers; others go on."""
+    waits = []
+    c = Client()
+    c.hello()
+    for i in range(40):
+        other = Client()
+        other.session = c.session
+        other.c.request("POST", "/mcp", body=json.dumps({
+            "jsonrpc": "2.0", "id": 100 + i, "method": "tools/call",
+            "params": {"name": "routine__slow"}}), headers={
+                "Authorization": "Bearer " + TOKEN,
+                "Mcp-Session-Id": c.session})
+        waits.append(other)
+    wait_for("begun")
+    mine = Client()
+    mine.hello()
+    for r in (mine.call("tools/call", {"name": "routine__two"}),
+              Client().alone("tools/call", {"name": "routine__two"})):
+        if r.status != 200 or r.answer()["result"]["isError"]:
+            say("another client", r.status)
+    c.ask("DELETE").text()
     os.remove("begun")
 
 
