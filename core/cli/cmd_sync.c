@@ -176,8 +176,10 @@ static int merge_all(struct target *t, struct synced *s,
 					    s->server, c)
 		       ? 0
 		       : err_set(err, ERR_SYS,
-				 "the catalogue in %s cannot be written",
-				 s->state_dir);
+				 "the catalogue in %s cannot be written%s",
+				 s->state_dir,
+				 held < 0 ? ", or another matins holds it"
+					  : "");
 }
 
 static int work(struct target *t, void *arg, struct err *err)

@@ -52,8 +52,10 @@ int state_file_hold(const char *folder)
 	    state_dir_open(path, O_RDWR | O_CREAT, &fd, ERR_IGNORED) < 0)
 		return -1;
 	for (int ms = 0; flock(fd, LOCK_EX | LOCK_NB) < 0; ms += HOLD_POLL_MS) {
-		if (ms >= HOLD_MAX_MS ||
-		    (errno != EWOULDBLOCK && errno != EINTR))
+		/* a file system without locks: nobody is waited for */
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			break;
+		if (ms >= HOLD_MAX_MS)
 			return -1;
 		poll(NULL, 0, HOLD_POLL_MS);
 	}
