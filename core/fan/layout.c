@@ -232,7 +232,8 @@ void fan_result_read(struct str text, const char *key, struct arena *arena,
 	int64_t n;
 
 	*ret = (struct fan_result){.state = FAN_TORN};
-	if (!str_ends(text, "}\n") ||
+	/* one line: reports are printed as they are, a row a line */
+	if (!str_ends(text, "}\n") || str_find(text, '\n') != text.n - 1 ||
 	    scan_document(text, NULL, &all, ERR_IGNORED) < 0 ||
 	    !scan_is(scan_text(all, "schema"), FAN_RESULT_SCHEMA) ||
 	    !scan_is(scan_text(all, "key"), key))

@@ -138,6 +138,15 @@ TEST(result, cut_anywhere, is_torn)
 	assert_int_equal(state_of(buf_str(&text)), FAN_OK);
 	for (size_t n = 0; n < text.n; n++)
 		assert_int_equal(state_of((struct str){text.p, n}), FAN_TORN);
+	*strchr(text.p, ',') = '\n';
+	assert_int_equal(state_of(buf_str(&text)), FAN_TORN);
+	buf_clear(&text);
+	fan_result_print(KEY, &r, 7, "", "me", &text);
+	text.n--;
+	buf_adds(&text, " \n");
+	memmove(text.p + 2, text.p + 1, text.n - 3);
+	text.p[1] = '\n';
+	assert_int_equal(state_of(buf_str(&text)), FAN_TORN);
 	buf_clear(&text);
 	fan_result_print("other", &r, 7, "", "me", &text);
 	assert_int_equal(state_of(buf_str(&text)), FAN_TORN);
