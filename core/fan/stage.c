@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/clock.h"
 #include "core/base/fd.h"
 #include "core/base/limits.h"
 #include "core/base/log.h"
@@ -51,10 +50,10 @@ int stage_judge(const struct stage *s, struct err *err)
 
 int stage_judge_host(const char *host, struct err *err)
 {
-	if (strpbrk(host, ":/"))
+	if (strpbrk(host, ":/[]"))
 		return err_set(err, ERR_CONFIG,
 			       "\"%s\" is no host for --stage: give it a name "
-			       "without : and / in ssh_config",
+			       "without any of :/[] in ssh_config",
 			       host);
 	return 0;
 }
@@ -62,9 +61,7 @@ int stage_judge_host(const char *host, struct err *err)
 const char *stage_dir(const struct stage *s, const char *host,
 		      struct arena *arena)
 {
-	return arena_printf(arena, "%s/matins-%lld-%d-%s", s->folder,
-			    (long long)(s->began_ns / (int64_t)NS_PER_S),
-			    (int)getpid(), host);
+	return arena_printf(arena, "%s/matins-%s-%s", s->folder, s->tag, host);
 }
 
 /* ---- keys of a shard ---- */
@@ -150,10 +147,13 @@ void stage_ssh(const char *config, struct arena *arena, struct strlist *ret)
 	list_add(ret, arena, "-oServerAliveInterval=15");
 }
 
-/* Folder for what comes back of a shard, below that of the plan. */
-static const char *back_folder(uint64_t shard, struct arena *arena)
+/* Folder for what comes back of a shard, below that of the plan; of this submit
+   alone, as two may copy the same shard at once. */
+static const char *back_folder(const struct stage *s, uint64_t shard,
+			       struct arena *arena)
 {
-	return arena_printf(arena, "staged/%llu", (unsigned long long)shard);
+	return arena_printf(arena, "staged/%s.%llu", s->tag,
+			    (unsigned long long)shard);
 }
 
 static int open_names(struct str names, struct err *err)
@@ -177,13 +177,15 @@ int stage_start(const struct stage *s, const char *host, uint64_t shard,
 	const char *there = arena_printf(&arena, "%s:%s/", host,
 					 stage_dir(s, host, &arena));
 	struct strlist ssh = {NULL, 0};
+	const char *size = arena_printf(&arena, "--max-size=%lld",
+					(long long)LIMIT_MESSAGE_BYTES_MAX);
 	int null, names = -1, r;
 
 	stage_ssh(s->ssh_config, &arena, &ssh);
 	if (is_back) {
 		(void)!mkdir(arena_printf(&arena, "%s/staged", dir), 0700);
 		here = arena_printf(&arena, "%s/%s/", dir,
-				    back_folder(shard, &arena));
+				    back_folder(s, shard, &arena));
 	} else {
 		buf_adds(&c.names, ".\nmanifest.json\ninputs.jsonl\n");
 	}
@@ -198,7 +200,9 @@ int stage_start(const struct stage *s, const char *host, uint64_t shard,
 		(const char *const[]){
 			"rsync", "-ts", "--chmod=D700,F600",
 			is_back ? "--no-relative" : "--relative",
-			"--ignore-missing-args", "--files-from=-", "-e",
+			"--ignore-missing-args", "--files-from=-",
+			/* a host that is silent, or sends what is no result */
+			"--timeout=120", is_back ? size : "--times", "-e",
 			/* rsync takes words in quotes, as a shell does */
 			arena_printf(&arena, "'%s'",
 				     list_join(&ssh, "' '", &arena)),
@@ -215,7 +219,7 @@ int stage_take(const struct stage *s, uint64_t shard, uint64_t *ret_missing,
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct carry c = {.s = s,
-			  .from = back_folder(shard, &arena),
+			  .from = back_folder(s, shard, &arena),
 			  .names = BUF_INIT(BUF_UNBOUNDED)};
 	uint64_t dropped = 0;
 	int r = each_key(&c, shard, take_one, err);

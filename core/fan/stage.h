@@ -7,7 +7,7 @@
  *
  *	if (stage_judge(&s, err) < 0) ...
  *	stage_start(&s, host, shard, false, …)   and `fan exec` on the host,
- *then stage_start(&s, host, shard, true, …), stage_take(&s, shard, …)
+ *	then stage_start(&s, host, shard, true, …), stage_take(&s, shard, …)
  */
 #ifndef CORE_FAN_STAGE_H
 #define CORE_FAN_STAGE_H
@@ -19,7 +19,7 @@ struct stage {
 	struct results *results;
 	const char *folder;	/* on the hosts; there already; NULL: none */
 	const char *ssh_config; /* -F of ssh; or NULL */
-	int64_t began_ns;	/* wall clock at the submit */
+	char tag[17];		/* of this submit; nobody can guess it */
 };
 
 /*

@@ -16,6 +16,7 @@
 #include "core/base/loop.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
+#include "core/base/text.h"
 #include "gate/gate.h"
 
 const char *const FAN_ENGINES[N_ENGINES] = {"local", "ssh", "slurm"};
@@ -623,8 +624,8 @@ static int submit_crew(const struct fan_submit *o, int *ret_status,
 		.results = o->results,
 		.folder = o->stage,
 		.ssh_config = o->ssh_config,
-		.began_ns = clock_system()->wall_ns(clock_system()),
 	};
+	text_random(c->stage.tag, sizeof(c->stage.tag));
 	if (r == 0 && o->stage)
 		r = stage_judge(&c->stage, err);
 	if (r == 0) {

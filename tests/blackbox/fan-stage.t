@@ -58,6 +58,9 @@ for routine in once outer; do
 	err_like "$routine: and that is why" 'must be seen by all machines'
 	not_ok "$routine: nothing was submitted" test -e "d-$routine/jobs.jsonl"
 done
+echo '[n1]' >hosts
+run_matins fan submit d --engine ssh --hosts hosts --stage fan
+err_like "a host in brackets, which rsync strips" '"\[n1\]" is no host for --stage'
 echo 'host:1' >hosts
 run_matins fan submit d --engine ssh --hosts hosts --stage fan
 err_like "a host that rsync would take for a path" '"host:1" is no host for --stage'
@@ -127,6 +130,18 @@ exit_is "retry: the failure on the host is none of this submit: status 0" 0
 matins fan status d --json
 json_is "retry: all is well" ok 40 failed 0 missing 0
 rm fixed
+
+# ---- two submits at once ----
+
+anew in.jsonl
+"${as[@]}" "$M" fan submit d --engine ssh --hosts hosts --ssh-config ssh/config \
+	--stage "$T/far" >.o 2>.e2 &
+pid=$!
+submit
+unlike "two at once: none of them leaves a host out" "$(cat "$err" .e2)" 'left out'
+wait $pid
+is "two at once: the other one ends, too: status 2" $? 2
+same_as_calm "two at once"
 
 # ---- a host that dies, a submit that dies, one that lies ----
 

@@ -127,6 +127,30 @@ static enum fan_state state_of(struct str text)
 	return r.state;
 }
 
+TEST(result, of_more_than_one_line, is_torn)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct report_step step = {.name = "say", .type = "script"};
+	const struct report r = {
+		.routine = "hello", .steps = &step, .n_steps = 1};
+
+	fan_result_print(KEY, &r, 7, "2026-01-01T00:00:00.000Z", "me", &text);
+	assert_int_equal(state_of(buf_str(&text)), FAN_OK);
+	/* white space is JSON there, and a row of its own in a list */
+	for (size_t at = 0; at < text.n; at++) {
+		AUTO(buf_release) struct buf two = BUF_INIT(BUF_UNBOUNDED);
+
+		if (text.p[at] != ',')
+			continue;
+		buf_add(&two, text.p, at + 1);
+		buf_addc(&two, '\n');
+		buf_add(&two, text.p + at + 1, text.n - at - 1);
+		assert_int_equal(state_of(buf_str(&two)), FAN_TORN);
+	}
+	buf_addc(&text, '\n');
+	assert_int_equal(state_of(buf_str(&text)), FAN_TORN);
+}
+
 TEST(result, cut_anywhere, is_torn)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
