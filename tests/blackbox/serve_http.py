@@ -423,8 +423,10 @@ def greedy(_):
     mine.hello()
     for r in (mine.call("tools/call", {"name": "routine__two"}),
               Client().alone("tools/call", {"name": "routine__two"})):
-        if r.status != 200 or r.answer()["result"]["isError"]:
-            say("another client", r.status)
+        text = r.text()
+        # of so many sandboxes at once some steps may fail
+        if r.status != 200 or '"routine":"two"' not in text:
+            say("another client", r.status, text)
     c.ask("DELETE").text()
     os.remove("begun")
 
