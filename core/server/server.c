@@ -239,9 +239,12 @@ static struct str undeclared(const struct server_call *c, struct str result)
 					    "sampling/createMessage"};
 	struct str asked = scan_some(result, "inputRequests");
 
+	/* without questions the client is only to ask again */
 	if (!scan_is(scan_some(result, "resultType"), "input_required") ||
-	    scan_type(asked) != SCAN_OBJECT)
+	    !asked.p)
 		return (struct str){NULL, 0};
+	if (scan_type(asked) != SCAN_OBJECT)
+		return asked;
 	for (struct scan_iter it = scan_over(asked); scan_next(&it);) {
 		struct str method = scan_some(it.value, "method");
 		size_t i = 0;

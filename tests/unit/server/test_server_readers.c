@@ -200,3 +200,50 @@ TEST(readers, the_oldest_call_asks_last, keeps_its_question)
 	server_release(&r.s);
 	buf_release(&r.log);
 }
+
+/* Answer a call of the newer era, which declares nothing, as a server did. */
+static void pass(struct readers *r, const char *result)
+{
+	buf_clear(&r->log);
+	tell(r, "a",
+	     STR("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"wait\","
+		 "\"params\":{\"_meta\":{"
+		 "\"io.modelcontextprotocol/protocolVersion\":"
+		 "\"2026-07-28\","
+		 "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"c\","
+		 "\"version\":\"1\"},"
+		 "\"io.modelcontextprotocol/clientCapabilities\":{}}}}"));
+	assert_non_null(r->open);
+	server_pass(r->open, str_of(result));
+	r->open = NULL;
+}
+
+TEST(readers, questions_of_a_server, that_are_none_end_nothing)
+{
+	static const char *const passed[] = {
+		"{\"resultType\":\"input_required\",\"requestState\":\"x\"}",
+		"{\"resultType\":\"input_required\",\"inputRequests\":null}",
+		"{\"resultType\":\"input_required\",\"inputRequests\":{}}",
+	};
+	static const char *const refused[] = {
+		"{\"resultType\":\"input_required\",\"inputRequests\":["
+		"{\"method\":\"roots/list\"}]}",
+		"{\"resultType\":\"input_required\",\"inputRequests\":{\"a\":{}"
+		"}}",
+		"{\"resultType\":\"input_required\",\"inputRequests\":{\"a\":{"
+		"\"method\":\"roots/list\"}}}",
+	};
+	struct readers r;
+
+	open_readers(&r);
+	for (size_t i = 0; i < ARRAY_LEN(passed); i++) {
+		pass(&r, passed[i]);
+		assert_non_null(strstr(buf_cstr(&r.log), "input_required"));
+	}
+	for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
+		pass(&r, refused[i]);
+		assert_non_null(strstr(buf_cstr(&r.log), "not declare"));
+	}
+	server_release(&r.s);
+	buf_release(&r.log);
+}
