@@ -507,13 +507,13 @@ nothing_left() {
 
 # PIDs (other than ours) whose command line contains a text; starts no program
 _with_mark() {
-	local dir pid words IFS=$'\n'
+	local dir pid cmdline IFS=$'\n'
 
 	for dir in /proc/[0-9]*; do
 		pid=${dir#/proc/}
 		[[ $pid == "$$" || $pid == "$BASHPID" ]] && continue
-		mapfile -d '' words 2>/dev/null <"$dir/cmdline" || continue
-		[[ "${words[*]}" != *"$1"* ]] || echo "$pid"
+		mapfile -d '' cmdline 2>/dev/null <"$dir/cmdline" || continue
+		[[ "${cmdline[*]}" != *"$1"* ]] || echo "$pid"
 	done 2>/dev/null
 }
 
