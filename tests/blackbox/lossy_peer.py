@@ -207,10 +207,11 @@ def converse(sock):
             if KIND == "websocket":
                 serve_websocket(sock, request, file)
                 return
-            (serve_sse if KIND == "sse" else serve_post)(sock, request)
-            if sock in STREAMS:
-                file.close()  # else a close of the socket closes nothing
+            if KIND == "sse" and request.line[0] == "GET":
+                file.close()  # before a call can close the socket: it holds it
+                serve_sse(sock, request)
                 return
+            (serve_sse if KIND == "sse" else serve_post)(sock, request)
     except Lost:
         file.close()
         leave(sock)
