@@ -88,6 +88,8 @@
  */
 #define LIMIT_SERVER_CALLS 256
 #define LIMIT_SERVER_ID_BYTES 1024
+/* Resources that one client watches, or one subscription of the newer era. */
+#define LIMIT_SERVER_WATCHES 64
 /* One list that a person keeps (todo, deadlines), bytes. */
 #define LIMIT_BRIEF_FILE_BYTES (1024 * 1024)
 /* Entries of such a list that are shown. */

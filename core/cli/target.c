@@ -1021,23 +1021,6 @@ static void say_server(struct target *t)
 		  buf_cstr(&text));
 }
 
-/* The older way to ask for messages; whether it works shows by itself. */
-static void ask_for_log(struct target *t)
-{
-	struct client_call call = {
-		.method = "logging/setLevel",
-		.params = STR("{\"level\":\"debug\"}"),
-	};
-	struct target_answer answer;
-	struct err ignored = ERR_INIT;
-
-	if (log_level() < LOG_DEBUG || !client_offers(t->client, "logging") ||
-	    client_server(t->client)->revision->era != MCP_ERA_INITIALIZE)
-		return;
-	if (target_ask(t, &call, "asking for messages", &answer, &ignored) < 0)
-		log_debug("logging/setLevel: %s", ignored.msg);
-}
-
 static int start_client(struct target *t, struct err *err)
 {
 	const struct client_context context = {
@@ -1079,7 +1062,6 @@ static int start_client(struct target *t, struct err *err)
 		return -1;
 	live_clear(&t->live);
 	say_server(t);
-	ask_for_log(t);
 	return 0;
 }
 

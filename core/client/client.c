@@ -1224,6 +1224,38 @@ static void recall_era(struct client *c)
 
 /* ---- events of the session ---- */
 
+/* The older era asks for messages once, by a request; whether it works shows by
+   itself. */
+static void ask_for_log(struct client *c)
+{
+	AUTO(buf_release) struct buf params = BUF_INIT(BUF_UNBOUNDED);
+	struct client_call call = {
+		.method = "logging/setLevel",
+		.is_background = true,
+	};
+	struct err err = ERR_INIT;
+	struct jw w;
+
+	if (!c->o.session.log_level || !c->is_open || is_modern(c) ||
+	    !session_offers(c->session, "logging"))
+		return;
+	w = jw_begin(&params);
+	jw_kv_cstr(&w, "level", c->o.session.log_level);
+	jw_end(&w);
+	call.params = buf_str(&params);
+	if (client_call(c, &call, NULL, &err) < 0)
+		log_debug("%s: %s", c->o.name, err.msg);
+}
+
+void client_set_log_level(struct client *c, const char *level)
+{
+	c->o.session.log_level = level;
+	if (c->session)
+		session_set_log_level(c->session, level);
+	if (client_is_ready(c))
+		ask_for_log(c);
+}
+
 static void on_ready(struct client *c)
 {
 	const struct client_event e = {.type = CLIENT_READY};
@@ -1235,6 +1267,7 @@ static void on_ready(struct client *c)
 		eras_learn(c->ctx.eras, &c->key,
 			   is_modern(c) ? SESSION_ERA_PER_REQUEST
 					: SESSION_ERA_INITIALIZE);
+	ask_for_log(c);
 	if (c->is_open)
 		send_waiting(c);
 	tell(c, &e);

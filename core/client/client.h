@@ -66,7 +66,7 @@ struct client_context {
 	X(CLIENT_ERROR, "error")       /* of->code, message, data */      \
 	X(CLIENT_FAILED, "failed")     /* reason, sentence */             \
 	X(CLIENT_PROGRESS, "progress") /* of->progress, total, message */ \
-	X(CLIENT_LOG, "log")	       /* of->level, logger, message */   \
+	X(CLIENT_LOG, "log")	       /* of->level, message, params */   \
 	X(CLIENT_ASKED, "asked")       /* of->ask, method, params */      \
 	X(CLIENT_ASK_GONE, "ask_gone") /* of->ask */                      \
 	X(CLIENT_CHANGED, "changed")   /* of->method, message: the URI */ \
@@ -229,6 +229,14 @@ int client_call(struct client *c, const struct client_call *call,
  */
 void client_cancel(struct client *c, uint64_t ticket, enum step_reason why,
 		   const char *reason);
+
+/*
+ * Ask for messages of this level and of more weight, now or as soon as the
+ * server is ready: options->session.log_level of a client that is made.
+ *
+ * level  of mcp_log_level()
+ */
+void client_set_log_level(struct client *c, const char *level);
 
 /* Does the call wait for its turn, by `rate` or `max_concurrent`? */
 bool client_waits_turn(const struct client *c, uint64_t ticket) MUST_USE;

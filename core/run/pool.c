@@ -469,7 +469,8 @@ static void on_event(void *arg, const struct client_event *e)
 		answer(s, e);
 	if (e->type == CLIENT_ASK_GONE)
 		sampler_forget(s->sampler, e->of->ask);
-	if (e->type == CLIENT_ASK_GONE || e->type == CLIENT_CHANGED)
+	if (e->type == CLIENT_ASK_GONE || e->type == CLIENT_CHANGED ||
+	    e->type == CLIENT_LOG || e->type == CLIENT_READY)
 		(void)!tell(s, e);
 	if (e->type == CLIENT_STARTED)
 		open_waiting(s);

@@ -17,6 +17,8 @@
 
 #define N_KINDS (LISTING_PROMPTS + 1)
 #define META "io.modelcontextprotocol/"
+/* Log messages of a server that are longer are left out, bytes. */
+#define LOG_BYTES (64 * 1024)
 
 /* One entry of a list, as clients see it. */
 struct shown {
@@ -33,6 +35,12 @@ struct shelf {
 	bool is_known;
 };
 
+/* A resource that clients watch. */
+struct watched {
+	struct watched *next;
+	char *own, *shown; /* URI of the server; for clients, ends in that */
+};
+
 struct upstream {
 	struct gateway *g;
 	const struct server *server;
@@ -43,6 +51,8 @@ struct upstream {
 	const char *wrong;    /* why it cannot be used; NULL: it can */
 	struct deal *waiting; /* until it is open, the newest first */
 	struct deal *deals;   /* calls in flight */
+	struct watched *watched;
+	uint64_t listen; /* ticket of the subscription, newer era; 0: none */
 	struct shelf lists[N_KINDS];
 };
 
@@ -55,6 +65,7 @@ struct gateway {
 	struct pool *pool;
 	struct upstream *up;
 	size_t n;
+	unsigned log_rank; /* of messages, asked for; 0: none */
 	bool is_ending;
 };
 
@@ -70,7 +81,8 @@ struct deal {
 	struct gather *gather;
 	/* of a call: */
 	struct server_call *call;
-	struct buf name, args; /* its own name; args.n = 0: none */
+	struct buf name, args; /* its own name; args.n = 0: none; of a resource
+				  the URI for clients */
 	struct buf beside;     /* of client_call; empty: questions are put */
 	struct query *queries; /* questions that are with the client */
 };
@@ -300,6 +312,8 @@ static void opened(struct pool_user *u)
 	struct deal *d;
 
 	up->is_told = false;
+	if (u->client && up->g->log_rank)
+		client_set_log_level(u->client, mcp_log_level(up->g->log_rank));
 	while (u->client && (d = take_waiting(up)))
 		begin(d);
 }
@@ -336,6 +350,7 @@ static void closed(struct pool_user *u, struct client *c)
 		log_warning("server %s: %s %s", up->server->name,
 			    client_failure_sentence(c),
 			    client_failure_details(c));
+	up->listen = 0;
 	/* calls that wait have it started again */
 	if (!up->waiting)
 		leave(up);
@@ -671,22 +686,15 @@ static void withdraw(struct upstream *up, uint64_t ask)
 		}
 }
 
-static bool on_event(struct pool_user *u, const struct client_event *e)
+/* ---- resources that are watched ---- */
+
+/* Do requests to the server stand alone? */
+static bool is_alone(const struct client *c)
 {
-	struct upstream *up = u->arg;
+	const struct mcp_revision *r = client_server(c)->revision;
 
-	if (e->type == CLIENT_ASKED)
-		return ask_client(up, e);
-	if (e->type == CLIENT_ASK_GONE)
-		withdraw(up, e->of->ask);
-	for (size_t i = 0; e->type == CLIENT_CHANGED && i < N_KINDS; i++)
-		if (i != LISTING_TEMPLATES &&
-		    !strcmp(e->of->method, notices[i]))
-			up->g->o.changed(up->g->o.arg, notices[i]);
-	return false;
+	return r && r->era == MCP_ERA_PER_REQUEST;
 }
-
-/* ---- calls ---- */
 
 /* Free the deal of a call that is over; its call lives on. */
 static struct server_call *end_deal(struct deal *d)
@@ -699,6 +707,247 @@ static struct server_call *end_deal(struct deal *d)
 	c->work = NULL;
 	return c;
 }
+
+static void free_watched(struct watched **at)
+{
+	struct watched *w = *at;
+
+	*at = w->next;
+	free(w->own);
+	free(w->shown);
+	free(w);
+}
+
+static const struct watched *find_own(const struct upstream *up, struct str own)
+{
+	const struct watched *w = up->watched;
+
+	while (w && !str_eq(str_of(w->own), own))
+		w = w->next;
+	return w;
+}
+
+static void on_listen_over(void *arg, const struct client_event *e)
+{
+	struct upstream *up = arg;
+
+	if (up->listen == e->ticket)
+		up->listen = 0;
+}
+
+/* Subscribe to all of them at once; those of before end afterwards, so that no
+   change is missed. */
+static void listen_anew(struct upstream *up)
+{
+	AUTO(buf_release) struct buf filter = BUF_INIT(BUF_UNBOUNDED);
+	struct client *client = up->user.client;
+	const uint64_t before = up->listen;
+	struct client_call call = {
+		.method = "subscriptions/listen",
+		.is_background = true,
+		.on_event = on_listen_over,
+		.arg = up,
+	};
+	struct err err = ERR_INIT;
+	struct jw w = jw_begin(&filter);
+
+	jw_kv_array(&w, "resourceSubscriptions");
+	for (const struct watched *at = up->watched; at; at = at->next)
+		jw_cstr(&w, at->own);
+	jw_end(&w);
+	jw_end(&w);
+	call.params = buf_str(&filter);
+	up->listen = 0;
+	if (up->watched && client_call(client, &call, &up->listen, &err) < 0)
+		log_debug("server %s: %s", up->server->name, err.msg);
+	if (before)
+		client_cancel(client, before, REASON_CANCELLED, NULL);
+}
+
+/* Tell a server of the older era; whether it takes it changes nothing. */
+static void tell_watch(struct upstream *up, const char *method, struct str own)
+{
+	AUTO(buf_release) struct buf params = BUF_INIT(BUF_UNBOUNDED);
+	struct client_call call = {.method = method, .is_background = true};
+	struct err err = ERR_INIT;
+	struct jw w = jw_begin(&params);
+
+	jw_kv_str(&w, "uri", own);
+	jw_end(&w);
+	call.params = buf_str(&params);
+	if (client_call(up->user.client, &call, NULL, &err) < 0)
+		log_debug("server %s: %s", up->server->name, err.msg);
+}
+
+/* Begin to watch what nobody watched. False: it is watched already. */
+static bool add_watched(struct upstream *up, struct str own, struct str shown)
+{
+	struct watched **at = &up->watched;
+
+	while (*at && !str_eq(str_of((*at)->shown), shown))
+		at = &(*at)->next;
+	if (*at)
+		return false;
+	*at = mem_zalloc(sizeof(**at));
+	**at = (struct watched){NULL, mem_strndup(own.p, own.n),
+				mem_strndup(shown.p, shown.n)};
+	return true;
+}
+
+/* End what no client watches any more. */
+static void prune_watched(struct upstream *up)
+{
+	struct client *client = up->user.client;
+	bool is_less = false;
+
+	for (struct watched **at = &up->watched; *at;) {
+		struct watched *w = *at;
+		AUTO(buf_release) struct buf own = BUF_INIT(BUF_UNBOUNDED);
+
+		if (up->g->o.updated(up->g->o.arg, str_of(w->shown),
+				     (struct str){NULL, 0})) {
+			at = &w->next;
+			continue;
+		}
+		is_less = true;
+		buf_adds(&own, w->own);
+		free_watched(at);
+		if (client && client_is_ready(client) && !is_alone(client) &&
+		    !find_own(up, buf_str(&own)))
+			tell_watch(up, "resources/unsubscribe", buf_str(&own));
+	}
+	if (is_less && client && client_is_ready(client) && is_alone(client))
+		listen_anew(up);
+}
+
+/* Ask a server that was started again for what is watched of it. */
+static void watch_again(struct upstream *up)
+{
+	prune_watched(up);
+	if (is_alone(up->user.client) && up->watched)
+		listen_anew(up);
+	else if (!is_alone(up->user.client))
+		for (struct watched *w = up->watched; w; w = w->next)
+			tell_watch(up, "resources/subscribe", str_of(w->own));
+}
+
+/* Is it the resource, or a part of it? */
+static bool is_within(struct str whole, struct str uri)
+{
+	if (!whole.n || uri.n < whole.n || memcmp(uri.p, whole.p, whole.n) != 0)
+		return false;
+	return uri.n == whole.n || whole.p[whole.n - 1] == '/' ||
+	       strchr("/?#", uri.p[whole.n]);
+}
+
+/* A resource has changed; a part of it has the same name in front. */
+static void tell_update(struct upstream *up, struct str uri)
+{
+	const struct gateway *g = up->g;
+	bool is_less = false;
+
+	for (struct watched *w = up->watched; w; w = w->next) {
+		AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+		struct str own = str_of(w->own), shown = str_of(w->shown);
+
+		if (!is_within(own, uri))
+			continue;
+		buf_add(&text, shown.p, shown.n - own.n);
+		scrub_apply(scrub_of(up), uri, &text);
+		is_less |= !g->o.updated(g->o.arg, shown, buf_str(&text));
+	}
+	if (is_less)
+		prune_watched(up);
+}
+
+/*
+ * Watch, or watch no more, what a request of the older era names. False: it is
+ * handed on to the server, whose answer counts.
+ */
+static bool take_watch(struct deal *d)
+{
+	const bool is_on = !strcmp(d->method, "resources/subscribe");
+	struct upstream *up = d->up;
+	struct str shown = buf_str(&d->args);
+
+	if (!is_on && strcmp(d->method, "resources/unsubscribe") != 0)
+		return false;
+	if (is_on && !server_watch(d->call, shown)) {
+		server_refuse(end_deal(d), RPC_INTERNAL_ERROR,
+			      "too many resources are watched");
+		return true;
+	}
+	if (!is_on) {
+		server_unwatch(d->call, shown);
+		prune_watched(up);
+	} else if (add_watched(up, buf_str(&d->name), shown) &&
+		   is_alone(up->user.client)) {
+		listen_anew(up);
+	}
+	if (is_on && !is_alone(up->user.client))
+		return false;
+	server_pass(end_deal(d), STR("{}"));
+	return true;
+}
+
+/* The server refuses what take_watch() handed on. */
+static void refuse_watch(struct deal *d)
+{
+	if (strcmp(d->method, "resources/subscribe") != 0)
+		return;
+	server_unwatch(d->call, buf_str(&d->args));
+	prune_watched(d->up);
+}
+
+/* ---- messages ---- */
+
+/* Ask all servers for messages of this rank and above; a client that wants
+   fewer later is told fewer. rank  0: none */
+static void want_log(struct gateway *g, unsigned rank)
+{
+	if (!rank || (g->log_rank && rank >= g->log_rank))
+		return;
+	g->log_rank = rank;
+	for (size_t i = 0; i < g->n; i++)
+		if (g->up[i].user.client)
+			client_set_log_level(g->up[i].user.client,
+					     mcp_log_level(rank));
+}
+
+/* Hand a message on to the client whose call it belongs to: what a server says
+   of the call of one is nothing for others. */
+static void tell_log(struct upstream *up, const struct client_event *e)
+{
+	AUTO(buf_release) struct buf room = BUF_INIT(BUF_UNBOUNDED);
+	struct deal *d = deal_of(up, e->ticket);
+
+	if (d && e->of->params.n <= LOG_BYTES)
+		server_log(d->call, clean(up, e->of->params, &room));
+}
+
+static bool on_event(struct pool_user *u, const struct client_event *e)
+{
+	struct upstream *up = u->arg;
+
+	if (e->type == CLIENT_ASKED)
+		return ask_client(up, e);
+	if (e->type == CLIENT_ASK_GONE)
+		withdraw(up, e->of->ask);
+	if (e->type == CLIENT_LOG)
+		tell_log(up, e);
+	if (e->type == CLIENT_READY)
+		watch_again(up);
+	if (e->type == CLIENT_CHANGED &&
+	    !strcmp(e->of->method, "notifications/resources/updated"))
+		tell_update(up, e->of->message);
+	for (size_t i = 0; e->type == CLIENT_CHANGED && i < N_KINDS; i++)
+		if (i != LISTING_TEMPLATES &&
+		    !strcmp(e->of->method, notices[i]))
+			up->g->o.changed(up->g->o.arg, notices[i]);
+	return false;
+}
+
+/* ---- calls ---- */
 
 static void tell_progress(struct deal *d, const struct session_event *of)
 {
@@ -749,9 +998,11 @@ static void on_answer(void *arg, const struct client_event *e)
 		server_pass(end_deal(d), result);
 		return;
 	case CLIENT_ERROR:
+		refuse_watch(d);
 		pass_error(d, e->of);
 		return;
 	case CLIENT_FAILED:
+		refuse_watch(d);
 		buf_addf(&why, "server %s: %s", d->up->server->name,
 			 e->sentence);
 		server_refuse(end_deal(d), RPC_INTERNAL_ERROR, buf_cstr(&why));
@@ -806,7 +1057,7 @@ static struct str own_params(const struct deal *d, struct buf *out)
 	if (is_completion) {
 		jw_end(&w);
 		copy_some(buf_str(&d->args), asked, &w);
-	} else if (d->args.n) {
+	} else if (d->kind == LISTING_PROMPTS && d->args.n) {
 		jw_kv_raw(&w, "arguments", buf_str(&d->args));
 	}
 	jw_end(&w);
@@ -828,14 +1079,6 @@ static struct client_call tool_call(struct deal *d, struct buf *origin)
 	};
 }
 
-/* Do requests to the server stand alone? */
-static bool is_alone(const struct client *c)
-{
-	const struct mcp_revision *r = client_server(c)->revision;
-
-	return r && r->era == MCP_ERA_PER_REQUEST;
-}
-
 static void send_call(struct deal *d, bool as_task)
 {
 	AUTO(buf_release) struct buf params = BUF_INIT(BUF_UNBOUNDED);
@@ -848,6 +1091,8 @@ static void send_call(struct deal *d, bool as_task)
 		server_refuse_answers(end_deal(d));
 		return;
 	}
+	if (take_watch(d))
+		return;
 	call.as_task = as_task;
 	call.beside = buf_str(&d->beside);
 	if (d->kind != LISTING_TOOLS) {
@@ -1013,6 +1258,7 @@ static void start_call(struct upstream *up, struct server_call *c,
 	buf_add_str(&d->name, own);
 	buf_add_str(&d->args, args);
 	keep_beside(d);
+	want_log(up->g, server_log_rank(c));
 	c->work = d;
 	c->gone = on_call_gone;
 	use(up, d);
@@ -1148,6 +1394,66 @@ void gateway_forward(struct gateway *g, struct server_call *c,
 	ask_all(w);
 }
 
+/* Watch what is found, and tell which that is. */
+static void on_listen_found(struct gather *w)
+{
+	struct gateway *g = w->g;
+	struct server_call *c = w->call;
+	struct str all;
+
+	c->params = buf_str(&w->args);
+	all = scan_some(scan_some(c->params, "notifications"),
+			"resourceSubscriptions");
+	for (struct scan_iter it = scan_over(all); scan_next(&it);) {
+		AUTO(buf_release) struct buf uri = BUF_INIT(BUF_UNBOUNDED);
+		struct upstream *up;
+		struct str own;
+
+		if (!scan_string(it.value, &uri))
+			continue;
+		own = buf_str(&uri);
+		up = find(g, LISTING_RESOURCES, &own, true);
+		if (!up || !up->user.client ||
+		    !client_offers(up->user.client, "resources.subscribe") ||
+		    !server_watch(c, buf_str(&uri))) {
+			server_unwatch(c, buf_str(&uri));
+			continue;
+		}
+		if (!add_watched(up, own, buf_str(&uri)))
+			continue;
+		if (is_alone(up->user.client))
+			listen_anew(up);
+		else
+			tell_watch(up, "resources/subscribe", own);
+	}
+	server_on_listen(c);
+	c->gone = NULL;
+	c->work = NULL;
+	end_gather(w);
+}
+
+void gateway_listen(struct gateway *g, struct server_call *c)
+{
+	struct str all = scan_some(scan_some(c->params, "notifications"),
+				   "resourceSubscriptions");
+	bool is_more = false;
+	struct gather *w;
+
+	for (struct scan_iter it = scan_over(all); scan_next(&it);) {
+		AUTO(buf_release) struct buf uri = BUF_INIT(BUF_UNBOUNDED);
+
+		is_more |= scan_string(it.value, &uri) &&
+			   server_watch(c, buf_str(&uri));
+	}
+	if (!is_more) {
+		server_on_listen(c);
+		return;
+	}
+	w = gather(g, c, LISTING_RESOURCES, on_listen_found);
+	buf_add_str(&w->args, c->params);
+	ask_all(w);
+}
+
 /* ---- from the beginning to the end ---- */
 
 static void open_pool(struct gateway *g)
@@ -1268,6 +1574,8 @@ void gateway_free(struct gateway *g)
 			next = d->next;
 			free_deal(d);
 		}
+		while (up->watched)
+			free_watched(&up->watched);
 		for (size_t k = 0; k < N_KINDS; k++)
 			arena_release(&up->lists[k].arena);
 		env_release(&up->env);

@@ -45,6 +45,8 @@ struct gateway_options {
 	bool any_client;
 	/* A list of a server has changed. */
 	void (*changed)(void *arg, const char *notice);
+	/* server_updated() of all clients. */
+	bool (*updated)(void *arg, struct str watched, struct str uri);
 	void *arg;
 };
 
@@ -75,14 +77,18 @@ void gateway_list(struct gateway *g, struct server_call *c,
 /*
  * Hand a request on to the server that has what it names.
  *
- * method  static: tools/call, prompts/get, resources/read, completion/complete
+ * method  static: tools/call, prompts/get, resources/read and the two of
+ *	   subscriptions, completion/complete
  * kind    LISTING_TOOLS, LISTING_PROMPTS, LISTING_RESOURCES
  * name    decoded: of a tool or prompt, or a URI
  * args    JSON object: arguments, of completion/complete all params;
- *	   {NULL, 0}: none
+ *	   {NULL, 0}: none. Of a resource: the URI
  */
 void gateway_forward(struct gateway *g, struct server_call *c,
 		     const char *method, enum listing_kind kind,
 		     struct str name, struct str args);
+/* subscriptions/listen: watch those of its resources whose server tells of
+   changes. */
+void gateway_listen(struct gateway *g, struct server_call *c);
 
 #endif

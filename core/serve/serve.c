@@ -108,13 +108,14 @@ static void on_prompts_list(struct server_call *c)
 static void forward(struct server_call *c, const char *method,
 		    enum listing_kind kind, struct str from, struct str args)
 {
-	const char *key = kind == LISTING_PROMPTS ? "name" : "uri";
+	const bool is_named = kind == LISTING_PROMPTS;
+	const char *key = is_named ? "name" : "uri";
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	const struct serving *v = c->s->arg;
 
 	if (scan_string(scan_some(from, key), &text))
 		gateway_forward(v->gateway, c, method, kind, buf_str(&text),
-				args);
+				is_named || args.n ? args : buf_str(&text));
 	else
 		server_refuse(c, RPC_INVALID_PARAMS,
 			      "params lacks the name or URI, a string");
@@ -124,6 +125,25 @@ static void on_read(struct server_call *c)
 {
 	forward(c, "resources/read", LISTING_RESOURCES, c->params,
 		(struct str){NULL, 0});
+}
+
+static void on_subscribe(struct server_call *c)
+{
+	forward(c, "resources/subscribe", LISTING_RESOURCES, c->params,
+		(struct str){NULL, 0});
+}
+
+static void on_unsubscribe(struct server_call *c)
+{
+	forward(c, "resources/unsubscribe", LISTING_RESOURCES, c->params,
+		(struct str){NULL, 0});
+}
+
+static void on_listen(struct server_call *c)
+{
+	const struct serving *v = c->s->arg;
+
+	gateway_listen(v->gateway, c);
 }
 
 static void on_prompt(struct server_call *c)
@@ -158,7 +178,10 @@ static const struct server_method gateway_methods[] = {
 	{"prompts/list", SERVER_ALWAYS, on_prompts_list},
 	{"prompts/get", SERVER_ALWAYS, on_prompt},
 	{"completion/complete", SERVER_ALWAYS, on_complete},
-	{"subscriptions/listen", SERVER_ONLY_ALONE, server_on_listen},
+	{"subscriptions/listen", SERVER_ONLY_ALONE, on_listen},
+	{"resources/subscribe", SERVER_NEVER_ALONE, on_subscribe},
+	{"resources/unsubscribe", SERVER_NEVER_ALONE, on_unsubscribe},
+	{"logging/setLevel", SERVER_NEVER_ALONE, server_on_set_level},
 	{0},
 };
 
@@ -184,6 +207,14 @@ static void on_changed(void *arg, const char *notice)
 		server_changed(&v->client.session, notice);
 }
 
+static bool on_updated(void *arg, struct str watched, struct str uri)
+{
+	struct serving *v = arg;
+
+	return v->web ? web_updated(v->web, watched, uri)
+		      : server_updated(&v->client.session, watched, uri);
+}
+
 /* ---- from the first message to the last ---- */
 
 static int open_gateway(struct serving *v, const struct serve_options *o,
@@ -197,6 +228,7 @@ static int open_gateway(struct serving *v, const struct serve_options *o,
 		.confirmed = o->confirmed,
 		.any_client = o->http,
 		.changed = on_changed,
+		.updated = on_updated,
 		.arg = v,
 	};
 
@@ -205,9 +237,10 @@ static int open_gateway(struct serving *v, const struct serve_options *o,
 	if (!o->servers.n)
 		return 0;
 	info.capabilities = "{\"tools\":{\"listChanged\":true},"
-			    "\"resources\":{\"listChanged\":true},"
+			    "\"resources\":{\"subscribe\":true,"
+			    "\"listChanged\":true},"
 			    "\"prompts\":{\"listChanged\":true},"
-			    "\"completions\":{}}";
+			    "\"completions\":{},\"logging\":{}}";
 	info.methods = gateway_methods;
 	info.hands_on = true;
 	return gateway_new(&g, &v->arena, &v->gateway, err);

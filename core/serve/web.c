@@ -996,3 +996,12 @@ void web_changed(struct web *w, const char *notice)
 	for (struct web_session *s = w->sessions; s; s = s->next)
 		server_changed(&s->session, notice);
 }
+
+bool web_updated(struct web *w, struct str watched, struct str uri)
+{
+	bool is_watched = server_updated(&w->newer, watched, uri);
+
+	for (struct web_session *s = w->sessions; s; s = s->next)
+		is_watched |= server_updated(&s->session, watched, uri);
+	return is_watched;
+}

@@ -63,5 +63,7 @@ void web_free(struct web *w);
 const char *web_url(const struct web *w) MUST_USE;
 /* As server_changed(), to every client. */
 void web_changed(struct web *w, const char *notice);
+/* As server_updated(), to every client. */
+bool web_updated(struct web *w, struct str watched, struct str uri);
 
 #endif

@@ -29,6 +29,13 @@ struct server_question {
 	void *arg;
 };
 
+/* A resource that a client watches. */
+struct server_watch {
+	struct server_watch *next;
+	const struct server_call *call; /* NULL: of the older era */
+	char *uri;
+};
+
 /* Lists that change, as a client names them and as it is told. */
 static const struct {
 	const char *filter, *notice;
@@ -40,6 +47,8 @@ static const struct {
 
 /* Bit of every subscription. */
 #define LISTENS 128U
+/* And of one that is not acknowledged yet, but watches resources. */
+#define WATCHES 64U
 
 static const char *const state_names[] = {
 #define STATE(name, meaning) #name,
@@ -138,12 +147,26 @@ static void withdraw_all(struct server_call *c)
 		server_withdraw(c, c->questions);
 }
 
+static void free_watch(struct server_watch **at)
+{
+	struct server_watch *w = *at;
+
+	*at = w->next;
+	free(w->uri);
+	free(w);
+}
+
 static void free_call(struct server_call *c)
 {
 	struct server_session *s = c->s;
 	struct server_call **at = &s->calls;
 
 	withdraw_all(c);
+	for (struct server_watch **w = &s->watches; c->listens && *w;)
+		if ((*w)->call == c)
+			free_watch(w);
+		else
+			w = &(*w)->next;
 	while (*at != c)
 		at = &(*at)->next;
 	*at = c->next;
@@ -318,6 +341,25 @@ void server_progress(struct server_call *c, struct str members)
 		jw_raw(&w.jw, it.value);
 	}
 	jw_end(&w.jw);
+	rpc_end(&w);
+	emit(c->s, c, SERVER_PROGRESS);
+}
+
+unsigned server_log_rank(const struct server_call *c)
+{
+	return server_is_alone(c) ? c->log_rank : c->s->log_rank;
+}
+
+void server_log(struct server_call *c, struct str params)
+{
+	unsigned rank = mcp_log_rank(scan_some(params, "level"));
+	unsigned wanted = server_log_rank(c);
+	struct rpc_writer w;
+
+	if (!wanted || (rank ? rank : MCP_LOG_INFO) < wanted)
+		return;
+	rpc_begin_notification(&w, &c->s->out, "notifications/message");
+	jw_kv_raw(&w.jw, "params", params);
 	rpc_end(&w);
 	emit(c->s, c, SERVER_PROGRESS);
 }
@@ -525,21 +567,83 @@ static bool resume(struct server_call *fresh, struct str state)
 
 /* ---- changes ---- */
 
+/* c  subscription of the newer era, or NULL; uri  {NULL, 0}: of a list */
 static void tell_change(struct server_session *s, const struct server_call *c,
-			const char *notice)
+			const char *notice, struct str uri)
 {
 	struct rpc_writer w;
 
 	rpc_begin_notification(&w, &s->out, notice);
-	if (c) {
+	if (c || uri.p)
 		jw_kv_object(&w.jw, "params");
+	if (uri.p)
+		jw_kv_str(&w.jw, "uri", uri);
+	if (c) {
 		jw_kv_object(&w.jw, "_meta");
 		jw_kv_raw(&w.jw, META("subscriptionId"), c->id.raw);
 		jw_end(&w.jw);
-		jw_end(&w.jw);
 	}
+	if (c || uri.p)
+		jw_end(&w.jw);
 	rpc_end(&w);
 	emit(s, c, SERVER_MESSAGE);
+}
+
+/* Owner of what a request watches: its session, or the request. */
+static const struct server_call *watcher(const struct server_call *c)
+{
+	return server_is_alone(c) ? c : NULL;
+}
+
+bool server_watch(struct server_call *c, struct str uri)
+{
+	struct server_session *s = c->s;
+	struct server_watch **at = &s->watches;
+	size_t n = 0;
+
+	for (; *at; at = &(*at)->next) {
+		if ((*at)->call != watcher(c))
+			continue;
+		if (str_eq(str_of((*at)->uri), uri))
+			return true;
+		n++;
+	}
+	if (n >= LIMIT_SERVER_WATCHES)
+		return false;
+	/* an order in which they are acknowledged as they were asked for */
+	*at = mem_zalloc(sizeof(**at));
+	**at = (struct server_watch){NULL, watcher(c),
+				     mem_strndup(uri.p, uri.n)};
+	if (server_is_alone(c))
+		c->listens |= WATCHES;
+	return true;
+}
+
+void server_unwatch(struct server_call *c, struct str uri)
+{
+	struct server_watch **at = &c->s->watches;
+
+	while (*at &&
+	       ((*at)->call != watcher(c) || !str_eq(str_of((*at)->uri), uri)))
+		at = &(*at)->next;
+	if (*at)
+		free_watch(at);
+}
+
+bool server_updated(struct server_session *s, struct str watched,
+		    struct str uri)
+{
+	bool is_watched = false;
+
+	for (struct server_watch *w = s->watches; w; w = w->next) {
+		if (!str_eq(str_of(w->uri), watched))
+			continue;
+		is_watched = true;
+		if (uri.p && (!w->call || w->call->listens & LISTENS))
+			tell_change(s, w->call,
+				    "notifications/resources/updated", uri);
+	}
+	return is_watched;
 }
 
 void server_changed(struct server_session *s, const char *notice)
@@ -548,16 +652,18 @@ void server_changed(struct server_session *s, const char *notice)
 		if (strcmp(changes[i].notice, notice) != 0)
 			continue;
 		if (s->revision)
-			tell_change(s, NULL, notice);
+			tell_change(s, NULL, notice, (struct str){NULL, 0});
 		for (struct server_call *c = s->calls; c; c = c->next)
 			if (c->listens & 1U << i)
-				tell_change(s, c, notice);
+				tell_change(s, c, notice,
+					    (struct str){NULL, 0});
 	}
 }
 
 void server_on_listen(struct server_call *c)
 {
 	struct str filter = scan_some(c->params, "notifications");
+	const struct server_watch *watches = c->listens ? c->s->watches : NULL;
 	struct rpc_writer w;
 
 	rpc_begin_notification(&w, &c->s->out,
@@ -567,12 +673,19 @@ void server_on_listen(struct server_call *c)
 	jw_kv_raw(&w.jw, META("subscriptionId"), c->id.raw);
 	jw_end(&w.jw);
 	jw_kv_object(&w.jw, "notifications");
-	c->listens = LISTENS;
+	c->listens |= LISTENS;
 	for (size_t i = 0; filter.p && i < ARRAY_LEN(changes); i++) {
 		if (!scan_true(filter, changes[i].filter))
 			continue;
 		c->listens |= 1U << i;
 		jw_kv_bool(&w.jw, changes[i].filter, true);
+	}
+	if (watches) {
+		jw_kv_array(&w.jw, "resourceSubscriptions");
+		for (; watches; watches = watches->next)
+			if (watches->call == c)
+				jw_cstr(&w.jw, watches->uri);
+		jw_end(&w.jw);
 	}
 	jw_end(&w.jw);
 	jw_end(&w.jw);
@@ -608,10 +721,25 @@ static void on_discover(struct server_call *c)
 	server_finish(c, true);
 }
 
+/* Answer with an empty result. */
 static void on_ping(struct server_call *c)
 {
 	rpc_write_result(&c->s->out, &c->id, STR("{}"));
 	send_answer(c);
+}
+
+void server_on_set_level(struct server_call *c)
+{
+	unsigned rank = mcp_log_rank(scan_some(c->params, "level"));
+
+	if (!rank) {
+		server_refuse(c, RPC_INVALID_PARAMS,
+			      "params.level must be a level of messages, as "
+			      "\"info\"");
+		return;
+	}
+	c->s->log_rank = rank;
+	on_ping(c);
 }
 
 static void on_initialize(struct server_call *c)
@@ -753,6 +881,7 @@ static bool read_own_version(struct server_call *c, struct str meta,
 	}
 	c->can = read_can(can);
 	read_client(c, scan_some(meta, META("clientInfo")));
+	c->log_rank = mcp_log_rank(scan_some(meta, META("logLevel")));
 	if (c->s->state == SERVER_NEW)
 		become(c->s, SERVER_ALONE);
 	return true;
@@ -823,7 +952,7 @@ static void on_request(struct server_call *c)
 		;
 	if (!m)
 		refuse_method(c);
-	else if (m->when == SERVER_ALWAYS && !c->revision)
+	else if (!c->revision && m->run != on_initialize && m->run != on_ping)
 		server_refuse(c, RPC_INVALID_REQUEST,
 			      "not initialized: send initialize first");
 	else if (scan_type(c->params) != SCAN_OBJECT)
@@ -1045,6 +1174,8 @@ void server_release(struct server_session *s)
 		next = c->next;
 		drop_call(c);
 	}
+	while (s->watches)
+		free_watch(&s->watches);
 	frame_release(&s->in);
 	buf_release(&s->out);
 }

@@ -53,6 +53,7 @@ enum server_state {
 
 struct server_call;
 struct server_batch;
+struct server_watch;
 
 /* Era in which a method is served. */
 enum server_era {
@@ -84,7 +85,7 @@ struct server_info {
 enum server_kind {
 	SERVER_ANSWER,	 /* no other message of the request follows; empty
 			    where it was cancelled */
-	SERVER_PROGRESS, /* a later one says more: it may be left out */
+	SERVER_PROGRESS, /* may be left out where the client does not read */
 	SERVER_MESSAGE,
 };
 
@@ -116,10 +117,12 @@ struct server_session {
 	const char *(*field)(const void *to, const char *name);
 	char client[64];	/* name of the client, cut; "" before */
 	struct server_can can;	/* of initialize */
+	unsigned log_rank;	/* of logging/setLevel; 0: none */
 	uint64_t last_question; /* number of it */
 	struct frame in;
 	struct buf out;		   /* the message being written */
 	struct server_call *calls; /* open, the newest first; owned */
+	struct server_watch *watches;
 	size_t n_calls;
 };
 
@@ -130,6 +133,7 @@ struct server_call {
 	struct str method; /* JSON string; with `params` for the method only */
 	struct str params; /* JSON object */
 	struct server_can can;
+	unsigned log_rank; /* of one that stands alone; 0: none */
 	char client[64]; /* as of the session; what a request that stands alone
 			    says of its own */
 	void *to;	 /* as given to server_message() */
@@ -197,6 +201,15 @@ void server_drop(struct server_session *s, const void *to);
  * notice  "notifications/tools/list_changed"; of prompts, resources
  */
 void server_changed(struct server_session *s, const char *notice);
+/*
+ * Tell the client that a resource has changed, if it watches that.
+ *
+ * watched  URI that it watches
+ * uri      what has changed: that, or a part of it; {NULL, 0}: tell nothing
+ * returns  it watches it
+ */
+bool server_updated(struct server_session *s, struct str watched,
+		    struct str uri);
 
 /* ---- for methods ---- */
 
@@ -238,6 +251,15 @@ void server_refuse_answers(struct server_call *c);
  */
 void server_progress(struct server_call *c, struct str members);
 /*
+ * Hand a log message on to the client of a call that is open, where it wants
+ * such.
+ *
+ * params  JSON object, as it came
+ */
+void server_log(struct server_call *c, struct str params);
+/* Rank of the least messages that the client wants during a call; 0: none. */
+unsigned server_log_rank(const struct server_call *c) MUST_USE;
+/*
  * Ask the client, within a call that is open.
  *
  * method    static
@@ -251,9 +273,20 @@ struct server_question *server_ask(
 	MUST_USE;
 /* Take a question back whose answer is not waited for. */
 void server_withdraw(struct server_call *c, struct server_question *q);
+/*
+ * Watch a resource, from now on: for a request of the older era until the
+ * session ends, else until that request does.
+ *
+ * returns  false: it watches LIMIT_SERVER_WATCHES already
+ */
+bool server_watch(struct server_call *c, struct str uri) MUST_USE;
+/* Watch it no more. */
+void server_unwatch(struct server_call *c, struct str uri);
 /* subscriptions/listen, for the table of methods of a server whose lists
-   change. */
+   change: what is watched was said before by server_watch(). */
 void server_on_listen(struct server_call *c);
+/* logging/setLevel, for the table of methods of a server that has messages. */
+void server_on_set_level(struct server_call *c);
 /* Read params.name and params.arguments of tools/call. False: an error was
    answered. */
 bool server_read_tool(struct server_call *c, struct str *ret_name,

@@ -20,10 +20,6 @@ fi
 # of them), and why.
 cat >left-out <<'END_OF_TABLE'
 2025-11-25 * server-sse-polling * serve closes no stream in the middle of a call: events are not kept to be sent again
-* * logging-set-level * serve does not hand logging on yet
-* * tools-call-with-logging * serve does not hand logging on yet
-* * resources-subscribe * serve does not hand subscriptions on yet
-* * resources-unsubscribe * serve does not hand subscriptions on yet
 END_OF_TABLE
 
 # Scenarios of no dated revision are of extensions that serve does not declare.

@@ -192,6 +192,26 @@ serve_one tools/call '{"name":"mcp__frail__live"}' --servers frail
 json_file_is "a pinned server without a record: not called" one.json \
 	result.isError true result.content[0].text '~pinned'
 
+# ---- what is watched and logged, between both eras ----
+
+cp "$TOP/tests/conformance/offered.py" .
+cat >matins.toml <<-END
+	[servers.old]
+	command = "$PYTHON"
+	args = ["$T/offered.py", "2025-11-25"]
+	[servers.new]
+	command = "$PYTHON"
+	args = ["$T/offered.py", "2026-07-28"]
+END
+is "a server of the older era: its resources are watched" \
+	"$(serve_scene watch_old)" ""
+is "one of the newer era, by a URI with its name: likewise" \
+	"$(serve_scene watch_new)" ""
+is "a subscription of the newer era watches resources of both" \
+	"$(serve_scene listen)" ""
+is "log messages come as they are wanted" "$(serve_scene logs)" ""
+nothing_left "no server that was watched is left" "$T/offered.py"
+
 # ---- servers of the SDK, of both eras ----
 
 servers=$TOP/build/npm

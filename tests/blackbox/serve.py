@@ -392,6 +392,115 @@ def changes(c):
         c.read()
 
 
+WATCHED = "test://watched-resource"
+UPDATED = "notifications/resources/updated"
+
+
+def touch(c, name, is_alone=False):
+    """Change what is watched: what the server says of it, and the notices."""
+    del c.messages[:]
+    params = {"name": f"mcp__{name}__test_trigger_resource_change"}
+    said = text_of(c.ask("tools/call", alone(params) if is_alone else params))
+    # answers and notices of a server keep their order
+    return said, [m["params"]["uri"] for m in c.messages
+                  if m.get("method") == UPDATED]
+
+
+def await_updates(c, n):
+    """The servers tell of a change as soon as they are subscribed to."""
+    while sum(m.get("method") == UPDATED for m in c.messages) < n:
+        c.read()
+
+
+def watch(c, name, prefix=""):
+    """A resource is watched by a client of the older era, and no more."""
+    uri = prefix + WATCHED
+    c.hello()
+    if touch(c, name) != ("told 0", []):
+        say("not watched yet", c.messages)
+    for n in 1, 2:
+        m = c.ask("resources/subscribe", {"uri": uri})
+        if m.get("result") != {}:
+            say("subscribe", m)
+    await_updates(c, 1)
+    said, told = touch(c, name)
+    if said == "told 0" or told != [uri, uri + "/part"]:
+        say("watched", (said, told))
+    m = c.ask("resources/subscribe", {"uri": "test://none"})
+    if "error" not in m:
+        say("nobody has it", m)
+    m = c.ask("resources/unsubscribe", {"uri": uri})
+    if m.get("result") != {}:
+        say("unsubscribe", m)
+    if touch(c, name) != ("told 0", []):
+        say("watched no more", c.messages)
+
+
+def watch_old(c):
+    watch(c, "old")
+
+
+def watch_new(c):
+    watch(c, "new", "new+")
+
+
+def listen(c):
+    """Resources are watched by a subscription of the newer era."""
+    uris = [WATCHED, "new+" + WATCHED]
+    n = c.send("subscriptions/listen", alone({"notifications": {
+        "resourceSubscriptions": [*uris, "test://none", 5]}}))
+    first = c.read()
+    if first["params"]["notifications"] != {"resourceSubscriptions": uris}:
+        say("acknowledged", first)
+    await_updates(c, 2)
+    for name, uri in zip(("old", "new"), uris):
+        said, told = touch(c, name, True)
+        if said == "told 0" or told != [uri, uri + "/part"]:
+            say(name, (said, told))
+        if any(m["params"]["_meta"][META + "subscriptionId"] != n
+               for m in c.messages if m.get("method") == UPDATED):
+            say("of no subscription", c.messages)
+    c.send("notifications/cancelled", {"requestId": n}, is_request=False)
+    for name in "old", "new":
+        # what nobody watches is found at the first change
+        if touch(c, name, True)[1]:
+            say("watched no more", c.messages)
+        if touch(c, name, True)[0] != "told 0":
+            say("the server tells on", c.messages)
+
+
+def logged(c, name, **more):
+    """Levels of the messages that come with a call."""
+    del c.messages[:]
+    params = {"name": f"mcp__{name}__test_tool_with_logging"}
+    c.ask("tools/call", alone(params, **more) if more else params)
+    return [m["params"]["level"] for m in c.messages
+            if m.get("method") == "notifications/message"]
+
+
+def logs(c):
+    """Messages come where the client wants them, of the level it wants."""
+    level = {META + "logLevel": "info"}
+    for name in "old", "new":
+        if logged(c, name, can={}):
+            say(name + ": none were asked for", c.messages)
+        if logged(c, name, **level) != ["info"] * 3:
+            say(name + ": newer era", c.messages)
+        if logged(c, name, **{META + "logLevel": "error"}):
+            say(name + ": newer era, fewer", c.messages)
+    c.hello()
+    if logged(c, "old") or logged(c, "new"):
+        say("older era: none were asked for", c.messages)
+    m = c.ask("logging/setLevel", {"level": "loud"})
+    if "error" not in m:
+        say("no level", m)
+    for level, count in ("debug", 3), ("warning", 0), ("info", 3):
+        c.ask("logging/setLevel", {"level": level})
+        for name in "old", "new":
+            if logged(c, name) != ["info"] * count:
+                say(f"{name}: {level}", c.messages)
+
+
 def stopped(c):
     """A cancelled call is cancelled at the server, and others go on."""
     c.hello()

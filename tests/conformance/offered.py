@@ -174,6 +174,25 @@ def changes(kind):
 
 
 listening = {}
+watched = set()
+
+
+def touch(*_):
+    """Change the resource, and name who is told: subscriptions, or nobody."""
+    told = 0
+    for part in WATCHED, WATCHED + "/part", WATCHED + "-not":
+        if any(part.startswith(u) for u in watched):
+            tell("notifications/resources/updated", {"uri": part})
+            told += 1
+        for number, wanted in listening.items():
+            if any(part.startswith(u)
+                   for u in wanted.get("resourceSubscriptions", [])):
+                tell("notifications/resources/updated", {
+                    "uri": part, "_meta": {META + "subscriptionId": number}})
+                told += 1
+    return content(text(f"told {told}"))
+
+
 SCHEMA = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
@@ -243,6 +262,7 @@ TOOLS = {
     "test_streaming_elicitation": once(user_name=NAME),
     "test_trigger_tool_change": changes("tools"),
     "test_trigger_prompt_change": changes("prompts"),
+    "test_trigger_resource_change": touch,
     REQUIRED + "elicitation": once(user_name=NAME),
     REQUIRED + "sampling": once(capital_question=sample("Paris?")),
     REQUIRED + "list_roots": once(client_roots=ROOTS),
@@ -359,8 +379,16 @@ def set_level(params):
 
 
 def subscribe(params):
+    if params["uri"] not in RESOURCES:
+        raise Refused(-32002, "Resource not found")
+    watched.add(params["uri"])
     if params["uri"] == WATCHED:
         tell("notifications/resources/updated", {"uri": WATCHED})
+    return {}
+
+
+def unsubscribe(params):
+    watched.discard(params["uri"])
     return {}
 
 
@@ -390,7 +418,7 @@ METHODS = {
     **({"server/discover": discover} if IS_ALONE else {
         "initialize": initialize, "ping": lambda _: {},
         "logging/setLevel": set_level, "resources/subscribe": subscribe,
-        "resources/unsubscribe": lambda _: {}}),
+        "resources/unsubscribe": unsubscribe}),
 }
 
 

@@ -293,6 +293,11 @@ static enum verdict send_handshake(struct session *s,
 	return DONE;
 }
 
+void session_set_log_level(struct session *s, const char *level)
+{
+	s->opt.log_level = level;
+}
+
 void session_start(struct session *s, uint64_t now_ns)
 {
 	const struct mcp_revision *first =

@@ -167,7 +167,7 @@ struct session_event {
 	/* ASKED: answer by session_answer(); ASK_GONE: its number. */
 	uint64_t ask;
 	const char *method; /* static; of CHANGED: the notification's */
-	struct str params;  /* JSON object; TASK: the task as it came */
+	struct str params;  /* JSON object; TASK, LOG: as it came */
 
 	/* CHANGED: `message` is the URI of a resource, decoded, or "" */
 
@@ -213,6 +213,9 @@ bool session_offers(const struct session *s, const char *capability) MUST_USE;
 /* Options are read here; strings in them must outlive the session. */
 struct session *session_new(const struct session_options *options) MUST_USE;
 void session_free(struct session *s);
+
+/* Set options->log_level for requests to come. */
+void session_set_log_level(struct session *s, const char *level);
 
 /* Queue the first message; the time for its answer starts now. Once. */
 void session_start(struct session *s, uint64_t now_ns);

@@ -881,23 +881,17 @@ static bool has_room(struct session *s)
 static enum verdict on_log(struct session *s, struct str params,
 			   struct session_event *ev)
 {
-	static const char *const levels[] = {
-		"debug", "info",     "notice", "warning",
-		"error", "critical", "alert",  "emergency",
-	};
-	struct str logger = scan_some(params, "logger"), level, data;
+	struct str logger = scan_some(params, "logger"), data;
+	unsigned rank = mcp_log_rank(scan_some(params, "level"));
 
 	/* not asked for, not passed on (LOG-3) */
 	if (s->is_modern && !s->opt.log_level)
 		return drop(s);
 	if (!scan_get(params, "data", &data) || !has_room(s))
 		return DONE;
-	level = scan_some(params, "level");
 	ev->type = SESSION_EVENT_LOG;
-	ev->level = "info";
-	for (size_t i = 0; i < ARRAY_LEN(levels); i++)
-		if (scan_is(level, levels[i]))
-			ev->level = levels[i];
+	ev->level = mcp_log_level(rank ? rank : MCP_LOG_INFO);
+	ev->params = params;
 	ev->logger = logger.p ? session_shown(logger, TEXT_BYTES, &s->logger)
 			      : STR("");
 	ev->message = session_shown(data, TEXT_BYTES, &s->text);

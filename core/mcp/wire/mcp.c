@@ -69,6 +69,24 @@ static void write_empty(struct jw *w, const char *key)
 	jw_kv_raw(w, key, STR("{}"));
 }
 
+static const char *const log_levels[] = {
+	"debug", "info",     "notice", "warning",
+	"error", "critical", "alert",  "emergency",
+};
+
+unsigned mcp_log_rank(struct str level)
+{
+	for (unsigned i = 0; i < ARRAY_LEN(log_levels); i++)
+		if (scan_is(level, log_levels[i]))
+			return i + 1;
+	return 0;
+}
+
+const char *mcp_log_level(unsigned rank)
+{
+	return log_levels[rank - 1];
+}
+
 void mcp_write_declared(struct jw *w, const struct mcp_declared *d,
 			const struct mcp_revision *revision)
 {

@@ -56,6 +56,13 @@ const struct mcp_revision *mcp_revision_modern(void) MUST_USE;
 /* "2024-11-05, 2025-03-26, ..." for messages; appended. */
 void mcp_revision_list(struct buf *out);
 
+/* Ranks of the levels of log messages: from 1, "debug", to 8, "emergency". */
+#define MCP_LOG_INFO 2U
+/* Rank of a level, JSON; 0: it is none. */
+unsigned mcp_log_rank(struct str level) MUST_USE;
+/* Static name of a rank from 1 on. */
+const char *mcp_log_level(unsigned rank) MUST_USE;
+
 /* Capabilities of the client; each is declared only when it can be met. */
 struct mcp_declared {
 	bool roots;
