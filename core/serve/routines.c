@@ -374,7 +374,6 @@ static void start(struct routines *r, const struct entry *e,
 	struct strlist words = {NULL, 0};
 	struct str params;
 	struct job *job;
-	char client[96];
 
 	if (why) {
 		fail(c, why);
@@ -394,13 +393,12 @@ static void start(struct routines *r, const struct entry *e,
 	*job = (struct job){.all = r, .entry = e, .call = c};
 	c->work = job;
 	c->gone = on_gone;
-	/* clients of the newer era share a session */
-	snprintf(client, sizeof(client), "%p %s", (void *)c->s, c->client);
 	job->worker = worker_start(
 		r->workers, &(struct work){
 				    .words = &words,
 				    .input = e->routine ? args : params,
-				    .client = client,
+				    .session = c->s,
+				    .client = c->client,
 				    .event = e->routine ? on_event : NULL,
 				    .done = on_done,
 				    .arg = job,

@@ -56,6 +56,7 @@ struct web_session {
 	struct web_session *next;
 	struct server_session session;
 	char id[33];
+	uint64_t number; /* never used twice */
 	uint64_t used_ns;
 	struct exchange *stream; /* GET of the session; NULL: none is open */
 };
@@ -75,6 +76,10 @@ struct link {
 	enum link_use use;
 	/* A whole request must be there by then; of a stream: when it began. */
 	uint64_t until_ns;
+	/* Client of the last request: a session, or the name that one of the
+	   newer era gives itself. */
+	bool is_newer;
+	uint64_t client;
 };
 
 /* One HTTP request. */
@@ -106,9 +111,9 @@ struct web {
 	struct server_session newer; /* of all clients of the newer era */
 	struct web_session *sessions;
 	size_t n_sessions;
+	uint64_t last_session;
 	struct exchange *exchanges;
 	struct link *links;
-	size_t n_links;
 	size_t held; /* bytes of all exchanges */
 	char *url;
 	const char *host; /* of .url, with the port */
@@ -155,18 +160,65 @@ static void close_link(struct link *l)
 	(void)shutdown(l->fd, SHUT_RDWR);
 }
 
-/* Make room for others: close the connection that is missed least. */
-static void bound_links(const struct web *w)
+static bool has_client(const struct link *l)
+{
+	return l->use != LINK_UNKNOWN && l->use != LINK_OVER;
+}
+
+/* Connections of the client that has this one. */
+static size_t count_own(const struct web *w, const struct link *of)
+{
+	size_t n = 0;
+
+	for (const struct link *l = w->links; l; l = l->next)
+		n += has_client(l) && l->is_newer == of->is_newer &&
+		     l->client == of->client;
+	return n;
+}
+
+/* The connection of an era that is missed least: of a client that has the most
+   of them. */
+static struct link *least_missed(const struct web *w, bool is_newer)
 {
 	struct link *found = NULL;
+	size_t most = 0;
 
-	if (w->n_links <= WEB_CONNECTIONS - WEB_SPARE)
-		return;
-	for (struct link *l = w->links; l; l = l->next)
-		if (l->use < LINK_BUSY &&
-		    (!found || l->use < found->use ||
-		     (l->use == found->use && l->until_ns < found->until_ns)))
+	for (struct link *l = w->links; l; l = l->next) {
+		size_t n;
+
+		if (!has_client(l) || l->is_newer != is_newer)
+			continue;
+		n = count_own(w, l);
+		if (found && (n < most || (n == most &&
+					   (l->use > found->use ||
+					    (l->use == found->use &&
+					     l->until_ns >= found->until_ns)))))
+			continue;
+		found = l;
+		most = n;
+	}
+	return found;
+}
+
+/* Make room for others. */
+static void bound_links(const struct web *w)
+{
+	size_t known = 0, newer = 0, unknown = 0;
+	struct link *found = NULL;
+
+	for (struct link *l = w->links; l; l = l->next) {
+		known += has_client(l);
+		newer += has_client(l) && l->is_newer;
+		if (l->use != LINK_UNKNOWN)
+			continue;
+		unknown++;
+		if (!found || l->until_ns < found->until_ns)
 			found = l;
+	}
+	if (known + unknown <= WEB_CONNECTIONS - WEB_SPARE)
+		return;
+	if (unknown <= WEB_SPARE)
+		found = least_missed(w, newer > known / 2);
 	if (found)
 		close_link(found);
 }
@@ -197,7 +249,6 @@ static void on_connection(void *arg, struct MHD_Connection *c, void **own,
 				loop_now(w->o.loop) + WEB_PATIENCE_S * NS_PER_S,
 		};
 		w->links = l;
-		w->n_links++;
 		bound_links(w);
 		return;
 	}
@@ -205,7 +256,6 @@ static void on_connection(void *arg, struct MHD_Connection *c, void **own,
 	while (*at != l)
 		at = &(*at)->next;
 	*at = l->next;
-	w->n_links--;
 	free(l);
 }
 
@@ -468,6 +518,7 @@ static struct web_session *new_session(struct web *w)
 		end_session(s);
 	s = mem_zalloc(sizeof(*s));
 	s->web = w;
+	s->number = ++w->last_session;
 	s->next = w->sessions;
 	w->sessions = s;
 	w->n_sessions++;
@@ -620,10 +671,24 @@ static const char *judge_headers(const struct exchange *x, struct str message,
 	return NULL;
 }
 
+/* A number for the name that a client of the newer era gives itself. */
+static uint64_t name_of(struct str message)
+{
+	struct str meta = scan_some(scan_some(message, "params"), "_meta");
+	struct str name = scan_some(scan_some(meta, META "clientInfo"), "name");
+	uint64_t number = 0;
+
+	for (size_t i = 0; i < name.n; i++)
+		number = number * 31 + (unsigned char)name.p[i];
+	return number;
+}
+
 static enum MHD_Result feed(struct exchange *x, struct server_session *s,
 			    struct str message, bool is_request)
 {
 	x->fed = s;
+	x->link->is_newer = !x->of;
+	x->link->client = x->of ? x->of->number : name_of(message);
 	server_message(s, message, x);
 	if (!is_request)
 		return reply(x, 202, STR(""));
@@ -718,6 +783,8 @@ static enum MHD_Result get(struct exchange *x)
 			      "the session has a stream already");
 	x->of->stream = x;
 	x->is_stream = true;
+	x->link->is_newer = false;
+	x->link->client = x->of->number;
 	use_link(x, LINK_STREAM, 0);
 	buf_adds(&x->out, ": open\n\n");
 	return begin_reply(x);

@@ -29,8 +29,11 @@
 #define WEB_GONE_S 5
 /* Connections at one time. */
 #define WEB_CONNECTIONS 512
-/* So many of them stay free: for a new one the oldest goes that has shown no
-   token, then one without a request, then a stream. */
+/* So many of them stay free, and are for those that have shown no token yet.
+   For a new one the oldest of these goes where they are more, else one of a
+   client that has the most: without a request, then a stream, then the oldest
+   call. Clients are sessions; those of the newer era, which prove nothing but
+   the token, lose connections to each other where they have more than half. */
 #define WEB_SPARE 64
 /* Seconds for a head with the token, and for the whole of a body. */
 #define WEB_PATIENCE_S 30

@@ -216,38 +216,54 @@ static int begin(struct worker *w, struct err *err)
 	return r < 0 ? -1 : watch(w, err);
 }
 
-/* Has the client of a worker as many as it may? runs  n that run */
-static bool has_all(const struct worker *w, const struct worker *const *runs,
-		    size_t n)
+/* Workers that run of the session of one, and of them those of its client. */
+static size_t count_own(const struct worker *of, size_t *ret_client)
 {
-	size_t own = 0;
+	size_t n = 0;
 
-	for (size_t i = 0; i < n; i++)
-		own += !strcmp(runs[i]->work.client, w->work.client);
-	return own >= WORKERS_EACH;
+	*ret_client = 0;
+	for (const struct worker *w = of->all->first; w; w = w->next) {
+		if (w->runs.pid <= 0 || w->work.session != of->work.session)
+			continue;
+		n++;
+		*ret_client += !strcmp(w->work.client, of->work.client);
+	}
+	return n;
+}
+
+/* The next that waits: of the session with the fewest that run, then of the
+   client. NULL: none may begin. */
+static struct worker *next_waiting(const struct workers *all)
+{
+	struct worker *found = NULL;
+	size_t least = WORKERS_EACH, least_client = 0, n, n_client;
+
+	for (struct worker *w = all->first; w; w = w->next) {
+		if (w->runs.pid > 0)
+			continue;
+		n = count_own(w, &n_client);
+		if (n > least || (n == least && n_client >= least_client))
+			continue;
+		found = w;
+		least = n;
+		least_client = n_client;
+	}
+	return found;
 }
 
 static void on_turn(void *arg)
 {
-	const struct worker *runs[WORKERS_MAX];
 	struct workers *all = arg;
 	struct worker *w;
 	struct err err = ERR_INIT;
-	size_t n = 0;
 
-	for (w = all->first; w && n < all->n_running; w = w->next)
-		if (w->runs.pid > 0)
-			runs[n++] = w;
-	for (w = all->first; w && n < WORKERS_MAX; w = w->next) {
-		if (w->runs.pid > 0 || has_all(w, runs, n))
-			continue;
+	while (all->n_running < WORKERS_MAX && (w = next_waiting(all))) {
 		if (begin(w, &err) < 0) {
 			/* called again for the rest: others may go with this
 			   one */
 			finish(w, -1, str_of(err.msg));
 			return;
 		}
-		runs[n++] = w;
 	}
 }
 

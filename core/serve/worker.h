@@ -19,7 +19,8 @@
 
 /* Commands that run at one time; others wait for their turn. */
 #define WORKERS_MAX 32
-/* Of them for one client, so that others have a turn. */
+/* Of them for one session, so that others have a turn; all clients of the newer
+   era over HTTP share one, as they prove nothing else. */
 #define WORKERS_EACH 24
 /* Output of one, bytes. */
 #define WORKER_OUTPUT_BYTES (256 * 1024 * 1024)
@@ -32,7 +33,8 @@ struct worker;
 struct work {
 	const struct strlist *words; /* behind "matins"; copied */
 	struct str input;	     /* standard input; copied */
-	const char *client;	     /* whose turn it is; copied */
+	const void *session;	     /* of the client: only compared */
+	const char *client; /* within it; who has fewer is first; copied */
 	/* a line that was written to descriptor 3; may be NULL */
 	void (*event)(void *arg, struct str line);
 	/* said: standard output; a status of -1: it could not be started, and

@@ -393,22 +393,44 @@ static void drop_call(struct server_call *c)
 	free_call(c);
 }
 
-/* Give up the oldest of too many calls that wait for input, but for `last`,
-   which began to and may be older: its question is returned. */
+static bool is_parked(const struct server_call *c)
+{
+	return !c->id.raw.p;
+}
+
+/* Calls of the client of this one that wait for input. */
+static size_t count_parked(const struct server_call *of)
+{
+	size_t n = 0;
+
+	for (const struct server_call *c = of->s->calls; c; c = c->next)
+		n += is_parked(c) && !strcmp(c->client, of->client);
+	return n;
+}
+
+/* Give up one of too many calls that wait for input: the oldest of the client
+   that has the most, but not `last`, which began to and may be older: its
+   question is returned. */
 static void bound_parked(struct server_session *s,
 			 const struct server_call *last)
 {
-	struct server_call *oldest = NULL;
-	size_t n = 0;
+	struct server_call *found = NULL;
+	size_t n = 0, most = 0;
 
 	for (struct server_call *c = s->calls; c; c = c->next) {
-		if (c->id.raw.p || c == last)
+		size_t own;
+
+		if (!is_parked(c) || c == last)
 			continue;
-		oldest = c;
 		n++;
+		own = count_parked(c);
+		if (own < most)
+			continue;
+		most = own;
+		found = c;
 	}
 	if (n >= SERVER_PARKED_MAX)
-		drop_call(oldest);
+		drop_call(found);
 }
 
 static void question_key(const struct server_question *q, char key[32])

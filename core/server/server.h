@@ -46,7 +46,7 @@ enum server_state {
 };
 
 /* Calls of a session that wait for input of the newer era; of more the oldest
-   is given up. */
+   is given up of the client, by its name, that has the most. */
 #define SERVER_PARKED_MAX 64
 /* Bytes of a state that brings it back, with the NUL. */
 #define SERVER_STATE_BYTES 33

@@ -155,6 +155,8 @@ is "clients are killed in the middle of a call" "$(scene killed)" ""
 ok "clients that were killed: their calls end" \
 	wait_for "${LIMIT_S:-90}" not_running "$T/begun; sleep 986"
 is "one client with many calls leaves others their turn" "$(scene greedy)" ""
+is "one with many names leaves those with a session their turn" \
+	"$(scene greedy_newer)" ""
 ok "a greedy client that left: its calls end" \
 	wait_for "${LIMIT_S:-90}" not_running "$T/begun; sleep 986"
 rm -f begun
@@ -165,6 +167,9 @@ is "clients that are slow hold nobody up" "$(scene slow)" ""
 is "what a head says must be what the message says" "$(scene heads)" ""
 is "a question is put to no other client" "$(scene crossed)" ""
 is "connections without a token go for others" "$(scene crowd)" ""
+is "one client with too many calls closes no connection of another" \
+	"$(scene hog_older)" ""
+is "in the newer era, by its name: likewise" "$(scene hog_newer)" ""
 is "a hundred clients at once have their own answers" "$(scene many)" ""
 is "sessions are bounded" "$(scene sessions)" ""
 is "sessions that only have a stream go, too" "$(scene streams)" ""
@@ -184,6 +189,7 @@ out_like "a call whose head differs from its arguments is audited" \
 run_matins audit --verify
 exit_is "the chain of a hundred clients holds" 0
 
+rm -f log # of the server before: its address is not waited for
 "$BIN" serve --http 0.0.0.0:0 >served 2>log &
 server=$!
 wait_for 20 grep -q 'http://' log
@@ -195,6 +201,7 @@ wait "$server"
 echo "a-token-of-the-file-$T" >own
 chmod 600 own
 serve_keys k.toml 'token = { file = "own" }'
+rm -f log # of the server before: its address is not waited for
 "$BIN" serve -c k.toml --http 127.0.0.1:0 >served 2>log &
 server=$!
 wait_for 20 grep -q 'http://' log

@@ -7,6 +7,7 @@ prints what was wrong, a line each, or nothing.
 import http.client
 import json
 import os
+import select
 import signal
 import socket
 import sys
@@ -56,7 +57,30 @@ class Client:
         self.c = http.client.HTTPConnection(URL.hostname, URL.port,
                                             timeout=LIMIT_S)
         self.session = None
+        self.name = "alone"
         self.n = 0
+
+    def begin(self, is_new, tool="mcp__frail__hold"):
+        """Begin a call that is not answered, and do not wait for it."""
+        params = {"name": tool}
+        given = {"Authorization": "Bearer " + TOKEN}
+        if is_new:
+            params["_meta"] = {META + "protocolVersion": "2026-07-28",
+                               META + "clientInfo": {"name": self.name},
+                               META + "clientCapabilities": {}}
+            given.update({"MCP-Protocol-Version": "2026-07-28",
+                          "Mcp-Method": "tools/call",
+                          "Mcp-Name": tool})
+        else:
+            given["Mcp-Session-Id"] = self.session
+        self.n += 1
+        self.c.request("POST", "/mcp", body=json.dumps({
+            "jsonrpc": "2.0", "id": self.n, "method": "tools/call",
+            "params": params}), headers=given)
+
+    def is_open(self):
+        return not select.select([self.c.sock], [], [], 0)[0] or bool(
+            self.c.sock.recv(1, socket.MSG_PEEK))
 
     def ask(self, how="POST", body=None, path="/mcp", **headers):
         given = {"Authorization": "Bearer " + TOKEN,
@@ -78,7 +102,7 @@ class Client:
     def alone(self, method, params=None, can=None, **headers):
         params = {**(params or {}), "_meta": {
             META + "protocolVersion": "2026-07-28",
-            META + "clientInfo": {"name": "alone", "version": "1"},
+            META + "clientInfo": {"name": self.name, "version": "1"},
             META + "clientCapabilities": can or {}}}
         given = {"MCP_Protocol_Version": "2026-07-28", "Mcp_Method": method}
         name = params.get("name", params.get("uri"))
@@ -317,6 +341,49 @@ def crowd(_):
         s.close()
 
 
+def hog(is_new):
+    """One client with more calls than there may be connections."""
+    mine = [Client() for _ in range(4)]
+    mine[0].hello()
+    for c in mine[1:3]:
+        c.session = mine[0].session
+    mine[1].begin(False)
+    mine[2].ask("GET")
+    mine[3].begin(True)
+    hogs = []
+    for i in range(480):
+        c = Client()
+        c.name = "hog"
+        c.n = i
+        if i % 240 or is_new:
+            c.session = hogs[-1].session if hogs else None
+        else:
+            c.hello()  # a session has no more calls than 256
+        c.begin(is_new)
+        hogs.append(c)
+    for _ in range(3):
+        c = Client()
+        if c.hello() != 202 or c.call("ping").status != 200:
+            say("a client after them")
+        if Client().alone("server/discover").status != 200:
+            say("a newer one after them")
+    for i, c in enumerate(mine):
+        if not c.is_open():
+            say("a client before them", i)
+    if not select.select([c.c.sock for c in hogs], [], [], LIMIT_S)[0]:
+        say("all of its calls are held")
+    for c in hogs + mine:
+        c.c.close()
+
+
+def hog_older(_):
+    hog(False)
+
+
+def hog_newer(_):
+    hog(True)
+
+
 def progress(c):
     c.hello()
     r = c.call("tools/call", {"name": "routine__two",
@@ -404,7 +471,7 @@ def killed(_):
         os.waitpid(pid, 0)
 
 
-def greedy(_):
+def greedy(_, is_new=False):
     """One client has more calls open than there are workers; others go on."""
     waits = []
     c = Client()
@@ -412,23 +479,28 @@ def greedy(_):
     for i in range(40):
         other = Client()
         other.session = c.session
-        other.c.request("POST", "/mcp", body=json.dumps({
-            "jsonrpc": "2.0", "id": 100 + i, "method": "tools/call",
-            "params": {"name": "routine__slow"}}), headers={
-                "Authorization": "Bearer " + TOKEN,
-                "Mcp-Session-Id": c.session})
+        other.name = f"greedy {i}"
+        other.n = 100 + i
+        other.begin(is_new, "routine__slow")
         waits.append(other)
     wait_for("begun")
     mine = Client()
     mine.hello()
-    for r in (mine.call("tools/call", {"name": "routine__two"}),
-              Client().alone("tools/call", {"name": "routine__two"})):
+    replies = [mine.call("tools/call", {"name": "routine__two"})]
+    if not is_new:
+        replies.append(Client().alone("tools/call", {"name": "routine__two"}))
+    for r in replies:
         text = r.text()
         # of so many sandboxes at once some steps may fail
         if r.status != 200 or '"routine":"two"' not in text:
             say("another client", r.status, text)
     c.ask("DELETE").text()
     os.remove("begun")
+
+
+def greedy_newer(c):
+    """One whose calls have a name each: no name is proved."""
+    greedy(c, True)
 
 
 def ends(c):
