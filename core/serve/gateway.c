@@ -886,7 +886,7 @@ static bool take_watch(struct deal *d)
 	}
 	if (is_on && !is_alone(up->user.client))
 		return false;
-	server_pass(end_deal(d), STR("{}"));
+	server_pass(end_deal(d), STR("{}"), false);
 	return true;
 }
 
@@ -986,6 +986,7 @@ static void on_answer(void *arg, const struct client_event *e)
 	AUTO(buf_release) struct buf why = BUF_INIT(BUF_UNBOUNDED);
 	struct deal *d = arg;
 	struct str result;
+	bool is_read;
 
 	switch (e->type) {
 	case CLIENT_RESULT:
@@ -995,7 +996,8 @@ static void on_answer(void *arg, const struct client_event *e)
 			return;
 		}
 		result = clean(d->up, e->of->result, &room);
-		server_pass(end_deal(d), result);
+		is_read = !strcmp(d->method, "resources/read");
+		server_pass(end_deal(d), result, is_read);
 		return;
 	case CLIENT_ERROR:
 		refuse_watch(d);

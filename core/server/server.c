@@ -291,13 +291,13 @@ static void refuse_undeclared(struct server_call *c, struct str method)
 	server_refuse(c, RPC_INTERNAL_ERROR, buf_cstr(&why));
 }
 
-void server_pass(struct server_call *c, struct str result)
+void server_pass(struct server_call *c, struct str result, bool is_read)
 {
 	struct str method = undeclared(c, result);
 	static const char *const alone[] = {"resultType", "ttlMs",
 					    "cacheScope"};
 	struct rpc_writer w;
-	bool has_type = false;
+	bool has[ARRAY_LEN(alone)] = {false};
 
 	if (method.p) {
 		refuse_undeclared(c, method);
@@ -306,18 +306,23 @@ void server_pass(struct server_call *c, struct str result)
 	rpc_begin_result(&w, &c->s->out, &c->id);
 	jw_object(&w.jw);
 	for (struct scan_iter it = scan_over(result); scan_next(&it);) {
-		bool is_alone = false;
+		size_t i = 0;
 
-		for (size_t i = 0; i < ARRAY_LEN(alone); i++)
-			is_alone |= scan_is(it.key, alone[i]);
-		if (is_alone && !server_is_alone(c))
+		while (i < ARRAY_LEN(alone) && !scan_is(it.key, alone[i]))
+			i++;
+		if (i < ARRAY_LEN(alone) && !server_is_alone(c))
 			continue;
-		has_type |= is_alone && scan_is(it.key, alone[0]);
+		if (i < ARRAY_LEN(alone))
+			has[i] = true;
 		jw_key_raw(&w.jw, it.key);
 		jw_raw(&w.jw, it.value);
 	}
-	if (server_is_alone(c) && !has_type)
-		jw_kv_cstr(&w.jw, "resultType", "complete");
+	if (server_is_alone(c) && !has[0])
+		jw_kv_cstr(&w.jw, alone[0], "complete");
+	if (server_is_alone(c) && is_read && !has[0] && !has[1])
+		jw_kv_int(&w.jw, alone[1], 0);
+	if (server_is_alone(c) && is_read && !has[0] && !has[2])
+		jw_kv_cstr(&w.jw, alone[2], "private");
 	jw_end(&w.jw);
 	rpc_end(&w);
 	send_answer(c);

@@ -234,9 +234,11 @@ void server_finish(struct server_call *c, bool is_list);
  * for those that only one of the eras has. One that requires input which the
  * client does not declare is an error. The call is freed.
  *
- * result  JSON object
+ * result   JSON object
+ * is_read  of a method whose results say how long they are good, in the newer
+ *	    era: one that does not is good once, for that client
  */
-void server_pass(struct server_call *c, struct str result);
+void server_pass(struct server_call *c, struct str result, bool is_read);
 /* Likewise an error. data  JSON, or {NULL, 0} */
 void server_pass_error(struct server_call *c, int64_t code, const char *message,
 		       struct str data);

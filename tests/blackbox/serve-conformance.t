@@ -20,6 +20,12 @@ fi
 # of them), and why.
 cat >left-out <<'END_OF_TABLE'
 2025-11-25 * server-sse-polling * serve closes no stream in the middle of a call: events are not kept to be sent again
+2026-07-28 2025-11-25 server-stateless sep-2575-server-rejects-undeclared-capability a server of the older era knows no client's abilities
+2026-07-28 2025-11-25 server-stateless sep-2575-missing-capability-http-400 likewise
+2026-07-28 2025-11-25 input-required-result-basic-elicitation * its questions have no names
+2026-07-28 2025-11-25 input-required-result-multiple-input-requests * it asks one by one
+2026-07-28 2025-11-25 input-required-result-missing-input-response * its call waits, and is found by the state
+2026-07-28 2025-11-25 input-required-result-ignore-extra-params * likewise
 END_OF_TABLE
 
 # Scenarios of no dated revision are of extensions that serve does not declare.
@@ -120,22 +126,50 @@ suite() {
 		>>"$name/said" 2>&1 </dev/null
 }
 
+# again DATE ERA SCENARIO: run it once more
+again() {
+	rm -rf "$1.$2/server-$3"-2*
+	suite "$1.$2" "$1" --scenario "$3"
+}
+
 # judge DATE ERA SCENARIO: what stands against it
 judge() {
 	local date=$1 era=$2 name=$3 tries=5 wrong
 
 	wrong=$("$PYTHON" result.py "$date" "$era" "$name")
 	while [[ -n $wrong && $timed == *" $name "* ]] && ((tries-- > 0)); do
-		rm -rf "$date.$era/server-$name"-2*
-		suite "$date.$era" "$date" --scenario "$name"
+		again "$date" "$era" "$name"
 		wrong=$("$PYTHON" result.py "$date" "$era" "$name")
 	done
 	printf '%s' "$wrong"
 }
 
+# start_serve NAME: serve with the configuration there, and the front at $port
+start_serve() {
+	local name=$1 url token
+
+	rm -f "$name/log" "$name/port"
+	"$BIN" serve --routines --servers s -c "$name/matins.toml" --http 127.0.0.1:0 \
+		>/dev/null 2>"$name/log" &
+	server=$!
+	wait_for 20 grep -q 'http://' "$name/log"
+	url=$(grep -aoE 'http://[0-9.:]+/mcp' "$name/log")
+	token=$(sed -n 's/.*token in //p' "$name/log")
+	"$PYTHON" "$TOP/tests/conformance/front.py" "$name/port" "$url" \
+		"$token" s >"$name/front" 2>&1 &
+	front=$!
+	wait_for 20 test -e "$name/port"
+	port=$(<"$name/port")
+}
+
+stop_serve() {
+	kill "$front" "$server"
+	wait "$front" "$server"
+}
+
 # Run the suite of a date against serve before a server of an era.
 run_suite() {
-	local date=$1 era=$2 name url token port server front of
+	local date=$1 era=$2 name of port server front
 
 	name=$date.$era
 	mkdir "$name"
@@ -151,27 +185,23 @@ run_suite() {
 		type = "script"
 		command = "true"
 	END
-	"$BIN" serve --routines --servers s -c "$name/matins.toml" --http 127.0.0.1:0 \
-		>/dev/null 2>"$name/log" &
-	server=$!
-	wait_for 20 grep -q 'http://' "$name/log"
-	url=$(grep -aoE 'http://[0-9.:]+/mcp' "$name/log")
-	token=$(sed -n 's/.*token in //p' "$name/log")
-	"$PYTHON" "$TOP/tests/conformance/front.py" "$name/port" "$url" \
-		"$token" s >"$name/front" 2>&1 &
-	front=$!
-	wait_for 20 test -e "$name/port"
-	port=$(<"$name/port")
+	start_serve "$name"
 	suite "$name" "$date" --suite all
 	while read -r name of; do
 		[[ $of == "$date" ]] || continue
 		grep -qE "^($date|\*) ($era|\*) $name \* " left-out && continue
+		# Calls that the suite never ends wait for input; a question of an
+		# older server, which names no call, cannot be told from theirs.
+		if [[ $name$date$era == input-*2026-07-282025-11-25 ]]; then
+			stop_serve
+			start_serve "$date.$era"
+			again "$date" "$era" "$name"
+		fi
 		is "$date, a server of $era: $name" \
 			"$(judge "$date" "$era" "$name")" ""
 	done <scenarios
 	[[ $date != 2025-11-25 ]] || denied "$era"
-	kill "$front" "$server"
-	wait "$front" "$server"
+	stop_serve
 	nothing_left "$date, a server of $era: nothing is left" "$T/offered.py"
 }
 
@@ -191,7 +221,7 @@ done <scenarios
 
 for both in "2025-03-26 2025-11-25" "2025-06-18 2025-11-25" \
 	"2025-11-25 2025-11-25" "2026-07-28 2026-07-28" \
-	"2025-11-25 2026-07-28"; do
+	"2025-11-25 2026-07-28" "2026-07-28 2025-11-25"; do
 	read -r date era <<<"$both"
 	run_suite "$date" "$era"
 done

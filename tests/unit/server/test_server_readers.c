@@ -202,7 +202,7 @@ TEST(readers, the_oldest_call_asks_last, keeps_its_question)
 }
 
 /* Answer a call of the newer era, which declares nothing, as a server did. */
-static void pass(struct readers *r, const char *result)
+static void pass(struct readers *r, const char *result, bool is_read)
 {
 	buf_clear(&r->log);
 	tell(r, "a",
@@ -214,8 +214,24 @@ static void pass(struct readers *r, const char *result)
 		 "\"version\":\"1\"},"
 		 "\"io.modelcontextprotocol/clientCapabilities\":{}}}}"));
 	assert_non_null(r->open);
-	server_pass(r->open, str_of(result));
+	server_pass(r->open, str_of(result), is_read);
 	r->open = NULL;
+}
+
+TEST(readers, result_of_an_older_server, says_how_long_it_is_good_if_read)
+{
+	struct readers r;
+
+	open_readers(&r);
+	pass(&r, "{\"contents\":[]}", true);
+	assert_non_null(strstr(buf_cstr(&r.log), "\"ttlMs\":0,\"cacheScope\":"
+						 "\"private\""));
+	pass(&r, "{\"content\":[]}", false);
+	assert_null(strstr(buf_cstr(&r.log), "ttlMs"));
+	pass(&r, "{\"contents\":[],\"ttlMs\":5}", true);
+	assert_null(strstr(buf_cstr(&r.log), "\"ttlMs\":0"));
+	server_release(&r.s);
+	buf_release(&r.log);
 }
 
 TEST(readers, questions_of_a_server, that_are_none_end_nothing)
@@ -237,11 +253,11 @@ TEST(readers, questions_of_a_server, that_are_none_end_nothing)
 
 	open_readers(&r);
 	for (size_t i = 0; i < ARRAY_LEN(passed); i++) {
-		pass(&r, passed[i]);
+		pass(&r, passed[i], false);
 		assert_non_null(strstr(buf_cstr(&r.log), "input_required"));
 	}
 	for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
-		pass(&r, refused[i]);
+		pass(&r, refused[i], false);
 		assert_non_null(strstr(buf_cstr(&r.log), "not declare"));
 	}
 	server_release(&r.s);
