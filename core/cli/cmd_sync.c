@@ -33,6 +33,7 @@ struct synced {
 	const char *state_dir, *server;
 	struct page *page;
 	bool is_first;
+	bool is_held; /* nobody is to be waited for again */
 };
 
 /* Words of a change, by enum catalogue_what: its sign and its name. */
@@ -164,6 +165,7 @@ static int merge_all(struct target *t, struct synced *s,
 	AUTO(fd_closep) int held = catalogue_hold(s->state_dir);
 	const char *now = target_now(t);
 
+	s->is_held = held < 0;
 	(void)catalogue_read(s->state_dir, t->config->path, s->server, c);
 	s->is_first = !c->synced && !catalogue_count(c, LISTING_TOOLS);
 	for (int k = 0; k < CATALOGUE_LISTS; k++)
@@ -206,12 +208,15 @@ static int work(struct target *t, void *arg, struct err *err)
 	return r;
 }
 
-/* Keep and tell of a failure; lists stay as they were. */
+/* Keep and tell of a failure; lists stay as they were. Nobody is waited for
+   twice. */
 static void say_failure(struct sync *s, const struct config *config,
-			const char *server, const struct err *why)
+			const struct synced *one, const struct err *why)
 {
+	const char *server = one->server;
 	AUTO(catalogue_release) struct catalogue c;
-	AUTO(fd_closep) int held = catalogue_hold(s->state_dir);
+	AUTO(fd_closep)
+	int held = one->is_held ? -1 : catalogue_hold(s->state_dir);
 	struct clock *clock = clock_system();
 	char now[CLOCK_TEXT_BYTES];
 	struct jw *w = &s->page.w;
@@ -243,7 +248,8 @@ static void say_failure(struct sync *s, const struct config *config,
 static int sync_server(struct sync *s, const struct config *config,
 		       const char *server)
 {
-	struct synced one = {s->state_dir, server, &s->page, false};
+	struct synced one = {
+		.state_dir = s->state_dir, .server = server, .page = &s->page};
 	struct err err = ERR_INIT;
 	int r = target_survey(s->args, server, work, &one, &err);
 
@@ -251,7 +257,7 @@ static int sync_server(struct sync *s, const struct config *config,
 	if (r < 0 && err.kind == ERR_DISABLED)
 		log_note("%s", err.msg);
 	else if (r < 0)
-		say_failure(s, config, server, &err);
+		say_failure(s, config, &one, &err);
 	return r > 0 ? r : 0;
 }
 

@@ -13,6 +13,8 @@
 
 /* Time to wait for another process, which changes and writes one file. */
 #define HOLD_MAX_MS 5000
+/* Wait that is said, so that nobody takes it for a hang. */
+#define HOLD_SAY_MS 1000
 #define HOLD_POLL_MS 10
 
 bool state_file_read(const struct state_file *f, struct buf *text,
@@ -57,6 +59,9 @@ int state_file_hold(const char *folder)
 			break;
 		if (ms >= HOLD_MAX_MS)
 			return -1;
+		if (ms == HOLD_SAY_MS)
+			log_note("waiting for another matins, which holds %s",
+				 folder);
 		poll(NULL, 0, HOLD_POLL_MS);
 	}
 	return fd_steal(&fd);

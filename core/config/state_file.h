@@ -36,7 +36,8 @@ bool state_file_write(const struct state_file *f, struct str json);
 
 /*
  * Hold a folder of such files for who reads one, changes and writes it: two at
- * once would lose what the other one has written. Waits some seconds.
+ * once would lose what the other one has written. Waits some seconds, and says
+ * so.
  *
  * returns  a descriptor, whose end lets go; -1: it cannot be had
  */

@@ -421,6 +421,26 @@ if [[ $(id -u) -ne 0 ]]; then
 	chmod u+w "$T"/state/matins/catalogue
 fi
 
+# ---- a catalogue that another process holds ----
+
+"$PYTHON" -c 'import fcntl, sys, time
+f = open(sys.argv[1], "r+")
+fcntl.flock(f, fcntl.LOCK_EX)
+open("flags/held", "w").close()
+time.sleep(100)' "$T/state/matins/catalogue/.lock" &
+holder=$!
+wait_for 20 test -e flags/held
+run_matins sync -c slow.toml
+exit_is "held by another process: status 1" 1
+err_like "held by another process: why" 'another matins holds it'
+is "the wait is said, and there is one" \
+	"$(grep -c "waiting for another matins, which holds $T/state/matins/catalogue\$" "$err")" 1
+kill $holder
+wait $holder 2>/dev/null
+run_matins sync -c slow.toml
+exit_is "when it is let go: status 0" 0
+err_unlike "when it is let go, nobody is waited for" 'waiting for'
+
 # ---- secrets ----
 
 cat >secret.toml <<-END
