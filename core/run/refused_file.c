@@ -10,6 +10,7 @@
 
 #include "core/base/fd.h"
 #include "core/base/place.h"
+#include "core/base/state_dir.h"
 #include "core/config/paths.h"
 
 /* Bytes of a script that a person wrote: more is none. */
@@ -292,6 +293,15 @@ static const char *protection_of(const struct file_finder *f, const char *path)
 			 "meant, add the file itself to sandbox.write";
 }
 
+/* Does it lie with the files of installed servers, which a program may never
+   write? */
+static bool is_installed(const struct file_finder *f, const char *path)
+{
+	const char *servers = state_dir_servers(f->arena);
+
+	return servers && place_covers(file_real(f, str_of(servers)), path);
+}
+
 void file_judge(struct file_finder *f, enum said_kind kind,
 		struct refused_file *file)
 {
@@ -327,6 +337,11 @@ void file_judge(struct file_finder *f, enum said_kind kind,
 		if (!file->why)
 			file->why = "is granted, but its permissions or file "
 				    "system refuse it";
+	} else if (write && is_installed(f, file->path)) {
+		file->is_final = true;
+		file->why = "lies with the files of an installed server, which "
+			    "are never written: give it another place (its env "
+			    "or args, and sandbox.write)";
 	} else if (is_closed(f, file->path) || (f->known->is_server && !is_row))
 		file->why = "is not granted";
 	else

@@ -169,6 +169,30 @@ run_matins servers --json
 json_is "without its folder" servers[0].state "not installed"
 cp first.toml matins.toml
 
+# ---- a server that writes among its own files ----
+
+mkdir writer own
+tool_server writer/server.py <<-'END'
+	import os
+	text, bad = "done", False
+	try:
+	    open(os.environ.get("LOG", os.path.dirname(__file__) + "/log.txt"), "w")
+	except OSError as e:
+	    text, bad = str(e), True
+END
+run_matins add custom writer -- "$PYTHON" server.py
+run_matins call t --server writer
+exit_is "a server that writes into its tree: it fails" 2
+err_like "it is told that no grant helps" \
+	"$servers/writer/tree/log.txt lies with the files of an installed server, which are never written: give it another place"
+err_unlike "and to no trace" 'matins trace'
+if [[ $(id -u) -eq 0 ]]; then chmod 777 own; fi
+sed -i "/^\[servers.writer\]/a env = { LOG = \"$T/own/log.txt\" }\nsandbox.write = [\"$T/own\"]" matins.toml
+run_matins call t --server writer
+exit_is "with another place it writes" 0
+cp first.toml matins.toml
+rm -r "$servers/writer"
+
 # ---- links of a folder ----
 
 # link TARGET NAME: the folder has one more link
