@@ -320,6 +320,9 @@ size_t str_plain(struct str s)
 		n += some;
 		if (some < 8)
 			return n;
+		/* most strings are shorter than blocks pay for */
+		if (n < 24)
+			continue;
 		while (s.n - n >= 64 && is_plain(s.p + n, 64))
 			n += 64;
 		while (s.n - n >= 16 && is_plain(s.p + n, 16))

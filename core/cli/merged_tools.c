@@ -19,15 +19,19 @@
 
 struct merged_tool {
 	const struct server *server;
-	const struct catalogue_entry *entry; /* of the catalogue below */
-	char name[MERGED_NAME_BYTES + 1];
+	const struct catalogue_entry *entry; /* has_items: of the catalogue */
+	size_t at;			     /* in the server's list */
+	const char *name;
+	const char *says; /* has_lines: begin of the description */
+	bool is_gone;
 	unsigned score;	    /* of a search; else 1 */
 	const char *denied; /* sentence by which a call is denied; or NULL */
 };
 
 struct merged_tools {
 	struct arena arena;
-	struct catalogue *of; /* one of each server, in its order */
+	bool has_lines, has_items; /* which of both is kept of each tool */
+	struct catalogue *of;	   /* one of each server, in its order */
 	size_t n_of;
 	struct merged_tool *tool; /* owned by the arena */
 	size_t n;
@@ -37,17 +41,19 @@ struct merged_tools {
 /* ---- reading ---- */
 
 /* Does the tool fit one of the patterns? */
-static bool is_chosen(const struct merged_tool *t,
+static bool is_chosen(const struct merged_tool *t, const char *name,
 		      const struct strlist *patterns, struct buf *dotted)
 {
+	if (!patterns->n)
+		return true;
 	buf_clear(dotted);
 	buf_addf(dotted, "%s.%.*s", t->server->name, STR_ARG(t->entry->name));
 	for (size_t i = 0; i < patterns->n; i++)
-		if (str_fits(str_of(t->name), patterns->item[i]) ||
+		if (str_fits(str_of(name), patterns->item[i]) ||
 		    str_fits(buf_str(dotted), patterns->item[i]) ||
 		    str_fits(t->entry->name, patterns->item[i]))
 			return true;
-	return !patterns->n;
+	return false;
 }
 
 static const char *denial(const struct config *config,
@@ -63,6 +69,15 @@ static const char *denial(const struct config *config,
 	return why ? why : tool_policy_hints(t->server, t->entry->item, arena);
 }
 
+static const char *first_line(const struct catalogue_entry *e,
+			      struct arena *arena)
+{
+	AUTO(buf_release) struct buf says = BUF_INIT(BUF_UNBOUNDED);
+
+	text_line(NULL, e->description, TEXT_LINE_CHARS, &says);
+	return arena_strdup(arena, buf_cstr(&says));
+}
+
 static void add_tools(struct merged_tools *m, const struct config *config,
 		      const struct server *server, struct catalogue *c,
 		      const struct strlist *patterns, const char *words)
@@ -72,13 +87,17 @@ static void add_tools(struct merged_tools *m, const struct config *config,
 	const struct str name = str_of(server->name);
 
 	for (size_t i = 0; i < l->n; i++) {
-		struct merged_tool t = {
-			.server = server, .entry = &l->entry[i], .score = 1};
+		struct merged_tool t = {.server = server,
+					.entry = &l->entry[i],
+					.at = i,
+					.is_gone = l->entry[i].deprecated,
+					.score = 1};
+		char merged[MERGED_NAME_BYTES + 1];
 
 		if (words && !catalogue_may_fit(name, t.entry, str_of(words)))
 			continue;
-		merged_name(name, t.entry->name, t.name);
-		if (!is_chosen(&t, patterns, &dotted) ||
+		merged_name(name, t.entry->name, merged);
+		if (!is_chosen(&t, merged, patterns, &dotted) ||
 		    !catalogue_prove(&l->entry[i]))
 			continue;
 		if (words)
@@ -86,6 +105,9 @@ static void add_tools(struct merged_tools *m, const struct config *config,
 		if (!t.score)
 			continue;
 		t.denied = denial(config, &t, &m->arena);
+		t.name = arena_strdup(&m->arena, merged);
+		if (m->has_lines)
+			t.says = first_line(t.entry, &m->arena);
 		m->tool = arena_grow(&m->arena, m->tool, m->n, sizeof(t));
 		m->tool[m->n++] = t;
 	}
@@ -99,13 +121,14 @@ static int by_score(const void *a, const void *b)
 		return x->score < y->score ? 1 : -1;
 	if (x->server != y->server)
 		return x->server < y->server ? -1 : 1;
-	return (x->entry > y->entry) - (x->entry < y->entry);
+	return (x->at > y->at) - (x->at < y->at);
 }
 
 /*
  * Read what is known of the tools of all servers that are not switched off,
  * and sort it: the best of a search first, else as the servers have them.
  *
+ * ret       has_lines and has_items are set
  * config    borrowed until release()
  * patterns  only tools whose merged name, SERVER.TOOL or name fits one of
  *	     these; n = 0: all
@@ -118,6 +141,8 @@ static void read_all(const struct config *config,
 	const char *state_dir;
 
 	*ret = (struct merged_tools){.arena = ARENA_INIT,
+				     .has_lines = ret->has_lines,
+				     .has_items = ret->has_items,
 				     .n_of = config->n_servers};
 	state_dir = state_dir_find(&ret->arena);
 	ret->of = ARENA_ARRAY(&ret->arena, struct catalogue,
@@ -135,7 +160,7 @@ static void read_all(const struct config *config,
 			list_add(&ret->unlisted, &ret->arena, s->name);
 		/* the next one takes the memory: fresh pages cost more than a
 		   search in them */
-		if (ret->n == before) {
+		if (ret->n == before || !ret->has_items) {
 			catalogue_release(&ret->of[i]);
 			ret->of[i] = (struct catalogue){.arena = ARENA_INIT};
 		}
@@ -176,18 +201,18 @@ static void add_json(const struct merged_tool *t, struct jw *w)
 }
 
 /* A line of the list: the name, and the begin of the description. */
-static void add_line(const struct merged_tool *t, int width, struct buf *out)
+static void add_line(const struct merged_tool *t, size_t width, struct buf *out)
 {
-	AUTO(buf_release) struct buf says = BUF_INIT(BUF_UNBOUNDED);
+	const size_t before = out->n;
 
-	text_line(NULL, scan_text(t->entry->item, "description"),
-		  TEXT_LINE_CHARS, &says);
-	if (says.n || t->denied)
-		buf_addf(out, "%-*s  %s%s%s", width, t->name,
-			 t->denied ? "(denied)" : "",
-			 t->denied && says.n ? " " : "", buf_cstr(&says));
-	else
-		buf_adds(out, t->name);
+	buf_adds(out, t->name);
+	while ((*t->says || t->denied) && out->n < before + width)
+		buf_addc(out, ' ');
+	if (t->denied)
+		buf_adds(out, "  (denied)");
+	if (*t->says)
+		buf_adds(out, t->denied ? " " : "  ");
+	buf_adds(out, t->says);
 	buf_addc(out, '\n');
 }
 
@@ -202,7 +227,7 @@ static void add_lines(const struct merged_tools *m, struct buf *out)
 			width = n;
 	}
 	for (size_t i = 0; i < m->n; i++)
-		add_line(&m->tool[i], (int)width, out);
+		add_line(&m->tool[i], width, out);
 }
 
 static void explain(const struct merged_tool *t, struct buf *out)
@@ -223,7 +248,7 @@ static void drop(struct merged_tools *m, bool is_usable)
 	for (size_t i = 0; i < m->n; i++) {
 		const struct merged_tool *t = &m->tool[i];
 
-		if (t->entry->deprecated)
+		if (t->is_gone)
 			gone++;
 		else if (is_usable && t->denied)
 			denied++;
@@ -237,6 +262,12 @@ static void drop(struct merged_tools *m, bool is_usable)
 	if (denied)
 		log_note("tools whose calls are denied are left out: %zu",
 			 denied);
+}
+
+/* One tool by its name is explained when it is found. */
+static bool is_one(const struct strlist *patterns)
+{
+	return patterns->n == 1 && !strchr(patterns->item[0], '*');
 }
 
 static void print(struct merged_tools *m, const struct strlist *patterns,
@@ -259,8 +290,7 @@ static void print(struct merged_tools *m, const struct strlist *patterns,
 			add_json(&m->tool[i], &page->w);
 		jw_end(&page->w);
 		jw_kv_list(&page->w, "unlisted", &m->unlisted);
-	} else if (patterns->n == 1 && m->n == 1 &&
-		   !strchr(patterns->item[0], '*')) {
+	} else if (m->n == 1 && is_one(patterns)) {
 		explain(&m->tool[0], &page->out);
 	} else {
 		add_lines(m, &page->out);
@@ -343,10 +373,12 @@ static int list(const struct args *args, const struct config *config,
 	const struct strlist patterns = {(const char **)args->positional,
 					 args->n_positional};
 
+	m.has_lines = !page->is_json && !form;
+	m.has_items = !m.has_lines || is_one(&patterns);
 	read_all(config, &patterns, args_get(args, "search"), &m);
 	if (!page->is_json || form)
 		drop(&m, form);
-	if (!m.n && patterns.n == 1 && !strchr(patterns.item[0], '*'))
+	if (!m.n && is_one(&patterns))
 		return say_unknown(config, &m, patterns.item[0], err);
 	for (size_t i = 0; !is_found_by_words(args) && i < patterns.n; i++)
 		if (check_server(config, patterns.item[i], err) < 0)

@@ -10,7 +10,6 @@
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/base/sha256.h"
-#include "core/client/tool_check.h"
 #include "core/config/state_file.h"
 #include "core/mcp/wire/merged_name.h"
 #include "core/report/canon.h"
@@ -163,10 +162,32 @@ bool catalogue_read_heads(const char *state_dir, const char *config,
 	       catalogue_parse(ret);
 }
 
+static struct str string_or_none(struct str value)
+{
+	return scan_type(value) == SCAN_STRING ? value : (struct str){NULL, 0};
+}
+
 bool catalogue_prove(struct catalogue_entry *e)
 {
-	return scan_document(e->item, NULL, &e->item, ERR_IGNORED) == 0 &&
-	       scan_type(e->item) == SCAN_OBJECT;
+	struct str title = {NULL, 0}, hints = {NULL, 0};
+	struct scan_members members;
+	struct scan_iter it;
+
+	if (scan_members(e->item, &e->item, &members, ERR_IGNORED) < 0 ||
+	    scan_type(e->item) != SCAN_OBJECT)
+		return false;
+	e->description = title;
+	scan_iter_noted(&it, e->item, &members);
+	while (scan_next(&it)) {
+		if (scan_is(it.key, "title"))
+			title = string_or_none(it.value);
+		else if (scan_is(it.key, "description"))
+			e->description = string_or_none(it.value);
+		else if (scan_is(it.key, "annotations"))
+			hints = it.value;
+	}
+	e->title = title.p || !hints.p ? title : scan_text(hints, "title");
+	return true;
 }
 
 bool catalogue_read(const char *state_dir, const char *config,
@@ -571,8 +592,9 @@ static bool may_spell(struct str item, struct str word)
 
 	for (size_t i = 0; i < word.n; i++)
 		has_mark |= strchr(marks, word.p[i]) != NULL;
-	return memmem(item.p, item.n, "\\u", 2) ||
-	       (has_mark && memchr(item.p, '\\', item.n));
+	/* most items have no backslash, and memmem() is slow */
+	item = str_skip(item, str_find(item, '\\'));
+	return item.n && (has_mark || memmem(item.p, item.n, "\\u", 2));
 }
 
 bool catalogue_may_fit(struct str server, const struct catalogue_entry *e,
@@ -597,9 +619,9 @@ unsigned catalogue_score(struct str server, const struct catalogue_entry *e,
 		unsigned worth;
 	} places[] = {
 		{e->name, 8},
-		{decoded(tool_title(e->item), &arena), 4},
+		{decoded(e->title, &arena), 4},
 		{server, 2},
-		{decoded(scan_text(e->item, "description"), &arena), 1},
+		{decoded(e->description, &arena), 1},
 	};
 	unsigned score = 1;
 

@@ -39,6 +39,8 @@ struct catalogue_entry {
 	const char
 		*deprecated; /* when a whole list lacked it; NULL: is there */
 	const char *renamed_to; /* name of what came in its place; NULL */
+	/* strings of the item, by catalogue_prove(); {NULL, 0} without */
+	struct str title, description;
 };
 
 struct catalogue_list {
@@ -86,7 +88,8 @@ bool catalogue_read_heads(const char *state_dir, const char *config,
 			  const char *server, struct catalogue *ret);
 /* Read `text` into the other members, as above; they borrow it. */
 bool catalogue_parse(struct catalogue *c) MUST_USE;
-/* False: the item is no JSON object. */
+/* Prove the item, and find its title and description on the way. False: it is
+   no JSON object. */
 bool catalogue_prove(struct catalogue_entry *e) MUST_USE;
 void catalogue_release(struct catalogue *c);
 /*
@@ -138,7 +141,7 @@ struct strlist catalogue_tools(const char *state_dir, const char *config,
 /*
  * How well an entry fits words with spaces between: 0: not all of them occur in
  * the name, the title or the description of it or in the name of its server;
- * more is better. Case of ASCII letters does not count.
+ * more is better. Case of ASCII letters does not count. For a proved entry.
  */
 unsigned catalogue_score(struct str server, const struct catalogue_entry *e,
 			 struct str words) MUST_USE;

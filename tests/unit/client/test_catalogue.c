@@ -266,14 +266,15 @@ TEST_IN(temp_dir, two_who_write, at_once, wait_for_each_other)
 
 TEST(search, words, fit_all_or_nothing_and_names_best)
 {
-	const struct catalogue_entry e = {
+	struct catalogue_entry e = {
 		.name = STR("list_issues"),
 		.item = STR("{\"name\":\"list_issues\",\"title\":\"Show them\","
 			    "\"description\":\"Open and closed ISSUES\"}")};
-	const struct catalogue_entry named = {
-		.name = STR("issues"), .item = STR("{\"name\":\"issues\"}")};
+	struct catalogue_entry named = {.name = STR("issues"),
+					.item = STR("{\"name\":\"issues\"}")};
 	const struct str s = STR("github");
 
+	assert_true(catalogue_prove(&e) && catalogue_prove(&named));
 	assert_int_equal(catalogue_score(s, &e, STR("merge")), 0);
 	assert_int_equal(catalogue_score(s, &e, STR("issues merge")), 0);
 	assert_true(catalogue_score(s, &e, STR("GitHub  closed show")) > 0);
@@ -289,16 +290,17 @@ TEST(search, words, fit_all_or_nothing_and_names_best)
 
 TEST(search, words_that_have_escapes, are_found)
 {
-	const struct catalogue_entry e = {
+	struct catalogue_entry e = {
 		.name = STR("x"),
 		.item = STR("{\"name\":\"x\",\"title\":\"caf\\u00e9\","
 			    "\"description\":\"a\\/b \\u0067rep\"}")};
-	const struct catalogue_entry plain = {
+	struct catalogue_entry plain = {
 		.name = STR("y"),
 		.item = STR("{\"name\":\"y\",\"description\":\"a\\nb\"}")};
 	static const char *const words[] = {"caf\xc3\xa9", "a/b", "grep",
 					    "a/b GREP"};
 
+	assert_true(catalogue_prove(&e) && catalogue_prove(&plain));
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
 		const struct str word = str_of(words[i]);
 
@@ -309,4 +311,37 @@ TEST(search, words_that_have_escapes, are_found)
 	/* an escape is no word */
 	assert_int_equal(catalogue_score(STR("s"), &e, STR("u00e9")), 0);
 	assert_int_equal(catalogue_score(STR("s"), &plain, STR("nb")), 0);
+}
+
+static bool is_text(struct str found, const char *text)
+{
+	return text ? str_is(found, text) : !found.p;
+}
+
+TEST(proved, items, tell_title_and_description_of_the_last_member)
+{
+	static const struct {
+		const char *item, *title, *description;
+	} rows[] = {
+		{"{\"title\":\"a\",\"description\":\"b\"}", "\"a\"", "\"b\""},
+		{"{\"title\":\"a\",\"title\":\"c\"}", "\"c\"", NULL},
+		{"{\"title\":\"a\",\"title\":1}", NULL, NULL},
+		{"{\"annotations\":{\"title\":\"h\"}}", "\"h\"", NULL},
+		{"{\"annotations\":{\"title\":\"h\"},\"title\":\"a\"}", "\"a\"",
+		 NULL},
+		{"{\"annotations\":null,\"description\":[]}", NULL, NULL},
+		/* more members than are noted on the way */
+		{"{\"a\":1,\"b\":1,\"c\":1,\"d\":1,\"e\":1,\"f\":1,\"g\":1,"
+		 "\"h\":1,\"title\":\"i\",\"description\":\"j\"}",
+		 "\"i\"", "\"j\""},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct catalogue_entry e = {.item = str_of(rows[i].item)};
+
+		assert_true(catalogue_prove(&e));
+		if (!is_text(e.title, rows[i].title) ||
+		    !is_text(e.description, rows[i].description))
+			fail_msg("row %zu: %s", i, rows[i].item);
+	}
 }
