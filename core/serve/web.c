@@ -651,22 +651,25 @@ static bool agrees(const struct exchange *x, const char *name, struct str value)
 	       str_eq(buf_str(&said), buf_str(&text));
 }
 
-/* Headers of the newer era repeat the message. */
+/* Headers of the newer era repeat the message; those of the older era, which
+   has no version in it, need not be there, but do not lie. */
 static const char *judge_headers(const struct exchange *x, struct str message,
 				 struct str version)
 {
+	const bool is_method = version.p || header(x, "Mcp-Method");
+	const bool is_name = version.p || header(x, "Mcp-Name");
 	struct str params = scan_some(message, "params");
 	struct str method = scan_some(message, "method"), name;
 
-	if (!agrees(x, "MCP-Protocol-Version", version))
+	if (version.p && !agrees(x, "MCP-Protocol-Version", version))
 		return "MCP-Protocol-Version is not that of params._meta";
-	if (!agrees(x, "Mcp-Method", method))
+	if (is_method && !agrees(x, "Mcp-Method", method))
 		return "Mcp-Method is not the method of the message";
 	name = scan_text(params,
 			 scan_is(method, "resources/read") ? "uri" : "name");
 	if ((scan_is(method, "tools/call") || scan_is(method, "prompts/get") ||
 	     scan_is(method, "resources/read")) &&
-	    name.p && !agrees(x, "Mcp-Name", name))
+	    name.p && is_name && !agrees(x, "Mcp-Name", name))
 		return "Mcp-Name is not the name in params";
 	return NULL;
 }
@@ -721,7 +724,9 @@ static enum MHD_Result post(struct exchange *x)
 	const char *revision = header(x, "MCP-Protocol-Version");
 	struct str message, meta, version = {NULL, 0};
 	struct rpc_message m = {.type = RPC_REQUEST};
+	const struct mcp_revision *r;
 	struct err err = ERR_INIT;
+	const char *why;
 	bool is_request;
 
 	if (x->has_no_room)
@@ -755,10 +760,14 @@ static enum MHD_Result post(struct exchange *x)
 		if (!x->of)
 			return refuse(x, 404, RPC_INVALID_REQUEST,
 				      "there is no such session");
-		if (revision && !mcp_revision_find(str_of(revision)))
+		r = revision ? mcp_revision_find(str_of(revision)) : NULL;
+		if (revision && (!r || r->era != MCP_ERA_INITIALIZE))
 			return refuse(x, 400, RPC_INVALID_REQUEST,
-				      "MCP-Protocol-Version is none that is "
-				      "known");
+				      "MCP-Protocol-Version is none that a "
+				      "session has");
+		why = judge_headers(x, message, version);
+		if (why)
+			return refuse(x, 400, RPC_INVALID_REQUEST, why);
 	} else {
 		return post_newer(x, message, version, is_request);
 	}

@@ -215,10 +215,19 @@ def heads(c):
             (400, ["Host: evil.example"]),
             (400, ["Mcp-Session-Id: x"]),
             (400, ["MCP-Protocol-Version: 1999-01-01"]),
-            (200, ["MCP-Protocol-Version: 2025-11-25"])):
+            (200, ["MCP-Protocol-Version: 2025-11-25"]),
+            (400, ["MCP-Protocol-Version: 2026-07-28"]),
+            (400, ["Mcp-Method: tools/list"]),
+            (200, ["Mcp-Method: ping", "Mcp-Name: x"])):
         got = raw(good + more, body)
         if got != want:
             say(want, more, got)
+    for want, name in (200, "live"), (400, "say"):
+        r = c.call("tools/call", {"name": "mcp__frail__live"},
+                   Mcp_Name="mcp__frail__" + name)
+        r.text()
+        if r.status != want:
+            say(want, name, r.status)
     for want, host in ((200, "LOCALHOST:1"), (200, "[::1]:80"),
                        (200, "127.0.0.1"), (403, "[::2]:80"),
                        (403, "192.0.2.1:80"), (403, "localhost."),
