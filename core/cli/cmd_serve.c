@@ -98,9 +98,7 @@ static int take_token(enum secret_source source, const char *from,
 
 	o->token_file = is_file ? from : arena_printf(arena, "$%s", from);
 	if (source == SECRET_CMD)
-		return err_set(err, ERR_CONFIG,
-			       "[serve] token comes from a file or a variable, "
-			       "not from a command");
+		return err_set(err, ERR_CONFIG, CONFIG_TOKEN_CMD);
 	if (secret_resolve(source, from, NULL, &text, err) < 0)
 		return err_wrap(err, "the token of serve");
 	if (is_file && (stat(from, &st) < 0 || st.st_mode & 077))

@@ -306,6 +306,9 @@ void config_check_all(struct config_file *file)
 		check_rules_used(file, p.sandbox);
 		if (!file->not_allowed)
 			check_lengths(file, &p);
+		if (p.token && p.token->from && p.token->source == SECRET_CMD)
+			findings_addf(&file->findings, true, p.token->line,
+				      p.token->col, "%s", CONFIG_TOKEN_CMD);
 		if (p.server)
 			check_server(file, p.server);
 		if (p.step)

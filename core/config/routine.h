@@ -191,6 +191,9 @@ struct golden_rules {
 	const struct toml_value *ignore, *match, *arrays, *tolerance, *embedded;
 };
 
+#define CONFIG_TOKEN_CMD                                             \
+	"[serve] token comes from a file or a variable, not from a " \
+	"command"
 /* Rows of [serve]. */
 struct serve_keys {
 	struct env_ref token; /* .from is NULL without */

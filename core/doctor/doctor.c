@@ -846,6 +846,15 @@ static void look_at_starts(struct doctor *d, const struct plan *plan)
 	}
 }
 
+static void look_at_serve(struct doctor *d, const struct env_ref *token)
+{
+	if (token->from && token->source == SECRET_CMD)
+		doctor_add(d, "credential", "serve token", CHECK_FAILED,
+			   "keep it in a file", "%s", CONFIG_TOKEN_CMD);
+	else
+		doctor_look_at_refs(d, "serve", token, 1);
+}
+
 /* Add the rows that need no configuration beside those that do. */
 static int look_at_all(struct doctor *d, const struct gate_leash *leash,
 		       struct err *err)
@@ -901,7 +910,7 @@ static int look_at_all(struct doctor *d, const struct gate_leash *leash,
 			   facts[i].how);
 	doctor_look_at_state(d);
 	if (file && !d->options->routine)
-		doctor_look_at_refs(d, "serve", &d->config->serve.token, 1);
+		look_at_serve(d, &d->config->serve.token);
 	look_at_pages(d);
 	if (file && !d->options->is_new)
 		doctor_look_at_schedules(d);

@@ -119,6 +119,10 @@ serve_keys k.toml 'token = { cmd = "echo 0123456789abcdef0123" }'
 run_matins serve -c k.toml --http 127.0.0.1:0
 exit_is "a token of [serve] is of no command" 1
 err_like "a token of [serve] is of no command: it says so" 'file or a variable'
+run_matins check k.toml
+err_like "check warns of it" 'warning: .*file or a variable'
+run_matins doctor -c k.toml
+exit_is "doctor: a token of [serve] is of no command" 1
 serve_keys k.toml 'tokn = "x"'
 run_matins check k.toml
 exit_is "a key that [serve] has not" 1
