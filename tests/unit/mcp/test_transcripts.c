@@ -12,10 +12,10 @@
  *	> {"jsonrpc":"2.0",...  a line that is sent
  *	! result 2 {}           an event; behind FAILED, what it says to try
  *next wait 500                milliseconds pass; "at 500" without a tick call
- *TOOL JSON          and task TOOL JSON, request METHOD JSON, listen JSON,
- *message JSON, times TICKET MS MS, answer ASK JSON, refuse ASK MESSAGE, lost
- *FAILURE ID, cancel TICKET REASON = state ready           what else can be
- *asked for, see look_at() # remark
+ *TOOL JSON          and task TOOL JSON, request METHOD JSON, handed METHOD
+ *JSON, listen JSON, message JSON, times TICKET MS MS, answer ASK JSON, refuse
+ *ASK MESSAGE, lost FAILURE ID, cancel TICKET REASON = state ready what else can
+ *be asked for, see look_at() # remark
  *
  * All that is sent and all that happens stands behind what brought it about;
  * there must be nothing else. Each test runs with the server's bytes in whole
@@ -219,8 +219,9 @@ static int ask(struct play *p, const char *op, const char *a, const char *b,
 	if (!strcmp(op, "call") || !strcmp(op, "task"))
 		return session_call_tool(s, a, json, *op == 't', now, &ticket,
 					 err);
-	if (!strcmp(op, "request"))
-		return session_request(s, a, json, false, now, &ticket, err);
+	if (!strcmp(op, "request") || !strcmp(op, "handed"))
+		return session_request(s, a, json, *op == 'h', now, &ticket,
+				       err);
 	if (!strcmp(op, "listen"))
 		return session_listen(s, str_of(a), now, &ticket, err);
 	fail_msg("no line begins with \"%s\"", op);
