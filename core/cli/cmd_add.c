@@ -461,6 +461,7 @@ static int install(struct adding *a, struct err *err)
 {
 	const bool has_tree = a->kind != INSTALL_URL;
 	const bool is_print = args_has(a->args, "print");
+	AUTO(buf_release) struct buf written = BUF_INIT(BUF_UNBOUNDED);
 
 	a->about.kind = install_kind_name(a->kind);
 	a->about.source = a->source;
@@ -472,12 +473,14 @@ static int install(struct adding *a, struct err *err)
 	a->s.from = arena_printf(
 		&a->f.arena, "matins add %s %s%s%s", a->about.kind, a->source,
 		*a->about.version ? ", version " : "", a->about.version);
+	if (has_tree)
+		edit_add_string(&written, a->tree);
 	if (has_tree &&
 	    (draft_finish(&a->draft, &a->about, err) < 0 ||
 	     draft_place(&a->draft,
 			 is_print ? NULL
 				  : path_resolve(a->to.path, NULL, &a->f.arena),
-			 err) < 0 ||
+			 buf_cstr(&written), err) < 0 ||
 	     trace(a, err) < 0))
 		return -1;
 	if (put_table(a, err) < 0)
@@ -746,8 +749,8 @@ static int upgrade(struct adding *a, struct err *err)
 	if (draft_open(a->name, &a->draft, err) < 0 ||
 	    makers[a->kind](a, err) < 0 ||
 	    draft_finish(&a->draft, &a->about, err) < 0 ||
-	    draft_place(&a->draft, NULL, err) < 0 || try_upgrade(a, err) < 0 ||
-	    draft_keep(&a->draft, err) < 0)
+	    draft_place(&a->draft, NULL, NULL, err) < 0 ||
+	    try_upgrade(a, err) < 0 || draft_keep(&a->draft, err) < 0)
 		return -1;
 	if (*old && strcmp(old, a->about.version) == 0)
 		log_note("upgrade: %s is of %s, version %s, as before; its "

@@ -83,17 +83,21 @@ static int lock_folder(const char *path, int operation)
 
 /* ---- sweeping ---- */
 
-/* Does the configuration that an unfinished place is for name it? */
-static bool is_named(const char *place, const char *marker)
+/* Does the configuration that an unfinished place is for name it? The marker
+   holds its path and, behind a NUL, the tree as it writes it. */
+static bool is_named(const char *marker)
 {
-	AUTO(buf_release) struct buf path = BUF_INIT(ABOUT_BYTES);
+	AUTO(buf_release) struct buf about = BUF_INIT(ABOUT_BYTES);
 	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_CONFIG_BYTES);
-	AUTO(buf_release) struct buf tree = BUF_INIT(BUF_UNBOUNDED);
+	struct str tree, path;
 
-	buf_addf(&tree, "%s/tree", place);
-	return fd_read_regular(marker, &path, ERR_IGNORED) == 0 && path.n &&
-	       fd_read_regular(buf_cstr(&path), &text, ERR_IGNORED) == 0 &&
-	       text.n && memmem(text.p, text.n, tree.p, tree.n);
+	if (fd_read_regular(marker, &about, ERR_IGNORED) < 0)
+		return false;
+	tree = buf_str(&about);
+	path = str_cut(&tree, '\0');
+	return path.n && tree.n &&
+	       fd_read_regular(path.p, &text, ERR_IGNORED) == 0 && text.n &&
+	       memmem(text.p, text.n, tree.p, tree.n);
 }
 
 /* Put an older server back whose upgrade was killed; the new one becomes a
@@ -129,7 +133,7 @@ static void sweep_one(const char *path, bool is_draft)
 	/* the installer may have finished before the lock was free */
 	if (lock < 0 || (!is_draft && access(marker, F_OK) < 0))
 		return;
-	if (!is_draft && is_named(path, marker))
+	if (!is_draft && is_named(marker))
 		unlink(marker);
 	else if (files_remove(path, &err) < 0)
 		log_debug("sweep: %s", err.msg);
@@ -239,16 +243,19 @@ static int rename_draft(struct draft *d, struct err *err)
 	return err_sys(err, errno, "%s", d->place);
 }
 
-int draft_place(struct draft *d, const char *config, struct err *err)
+int draft_place(struct draft *d, const char *config, const char *written,
+		struct err *err)
 {
 	const char *marker =
 		arena_printf(&d->arena, "%s/%s", d->path,
 			     d->is_upgrade ? UPGRADING : UNFINISHED);
+	AUTO(buf_release) struct buf about = BUF_INIT(BUF_UNBOUNDED);
 
 	if (d->is_upgrade)
-		config = d->path;
-	if (fd_replace_file(marker, str_of(config ? config : ""), 0600, true,
-			    err) < 0)
+		buf_adds(&about, d->path);
+	else if (config)
+		buf_addf(&about, "%s%c%s", config, 0, written);
+	if (fd_replace_file(marker, buf_str(&about), 0600, true, err) < 0)
 		return -1;
 	/* keep the older one from sweeps until it is of no use */
 	if (d->is_upgrade) {

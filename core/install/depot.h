@@ -14,7 +14,7 @@
  *	draft_open("files", &d, err)
  *	... fill d.tree ...
  *	draft_finish(&d, &about, err)
- *	draft_place(&d, path of the configuration, err)
+ *	draft_place(&d, path of the configuration, tree in it, err)
  *	... write the configuration ...
  *	draft_keep(&d, err)
  *	draft_release(&d)			drops what is not kept
@@ -66,10 +66,12 @@ int draft_finish(struct draft *d, struct installed_server *about,
  *
  * config   absolute path of a configuration that is to name the place; NULL:
  *	    none
+ * written  the tree in its place as that configuration writes it
  * errors   ERR_CONFIG  a server of that name is installed, and this is no
  *	    upgrade; ERR_SYS
  */
-int draft_place(struct draft *d, const char *config, struct err *err) MUST_USE;
+int draft_place(struct draft *d, const char *config, const char *written,
+		struct err *err) MUST_USE;
 /* The configuration is written: the server stays. errors  ERR_SYS */
 int draft_keep(struct draft *d, struct err *err) MUST_USE;
 /* Drop what is not kept; the older server has its place again. */
