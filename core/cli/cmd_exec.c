@@ -1,8 +1,8 @@
 /*
  * Any program under the gate: the sandbox by itself.
  *
- * Descriptors of the caller are passed on as they are, but for terminals and
- * logs that are appended to.
+ * Descriptors of the caller are passed on as they are, but for terminals, logs
+ * that are appended to, and the stderr of a run with --report.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -581,7 +581,7 @@ static void say_dropped(const struct gate_verdict *v)
  * only where there is another sign that the policy is the reason.
  */
 static void say_end(struct gate *gate, const struct gate_request *request,
-		    struct child_end *e)
+		    bool is_reported, struct child_end *e)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	const struct gate_verdict *v = &e->verdict;
@@ -595,6 +595,8 @@ static void say_end(struct gate *gate, const struct gate_request *request,
 	known = known_of(gate, request, e, &arena);
 	hinted = v->exited && v->exit_status && hint(request, e);
 	sign = say_advice(&known);
+	/* a report is asked for by somebody who wants to know */
+	hinted |= is_reported && v->exited && v->exit_status && !v->limits.n;
 	if (hinted && !sign)
 		log_note("%s", advice_trace(known.trace, &arena));
 	for (size_t i = 0; i < v->limits.n; i++)
@@ -683,7 +685,7 @@ static int run_one(struct gate *gate, const struct gate_request *request,
 	warn_arguments(gate, request, arena);
 	if (child_run(gate, request, STDOUT_FILENO, STDERR_FILENO, &e, err) < 0)
 		return -1;
-	say_end(gate, request, &e);
+	say_end(gate, request, report->path != NULL, &e);
 	status = child_end_status(&e.verdict);
 	/* the program's status is worth more than ours */
 	if (report->path && write_report(gate, request, &e, report, err) < 0)
@@ -692,18 +694,25 @@ static int run_one(struct gate *gate, const struct gate_request *request,
 	return status;
 }
 
-/* Terminals and logs are pumped; the rest is handed on as it is. */
-static void pass_descriptors(struct gate_request *request)
+/*
+ * Terminals and logs are pumped, and stderr for a report, which names the files
+ * that its words do; the rest is handed on as it is.
+ */
+static void pass_descriptors(struct gate_request *request, bool is_reported)
 {
 	struct stat out, err;
+	bool is_joined = !isatty(2) && fstat(1, &out) == 0 &&
+			 fstat(2, &err) == 0 && stat_is_same(&out, &err);
 
 	for (int i = 0; i < 3; i++)
 		request->stdio[i] = child_is_pumped(i) ? GATE_PIPE : i;
+	if (is_reported)
+		request->stdio[2] = GATE_PIPE;
 	/* 2>&1: one pipe, in which lines keep their order */
-	if (request->stdio[1] == GATE_PIPE && request->stdio[2] == GATE_PIPE &&
-	    !isatty(2) && fstat(1, &out) == 0 && fstat(2, &err) == 0 &&
-	    stat_is_same(&out, &err))
+	if (is_joined && request->stdio[2] == GATE_PIPE) {
+		request->stdio[1] = GATE_PIPE;
 		request->stdio[2] = GATE_AS_OUT;
+	}
 }
 
 static bool is_pipe(int fd)
@@ -795,7 +804,7 @@ static int exec_program(const struct args *args, struct arena *arena,
 	request.watches_writes = is_served();
 	if (!request.watches_writes || log_level() >= LOG_DEBUG)
 		request.cwd_said = cwd ? cwd : ".";
-	pass_descriptors(&request);
+	pass_descriptors(&request, report != NULL);
 	list_add(&wish.named, arena, request.program);
 	if (open_gate(&wish, arena, &gate, err) < 0)
 		return -1;

@@ -213,6 +213,31 @@ run_matins exec --report r.json -- sh -c 'exit 3'
 json_file_is "and none without a refusal" r.json advice absent
 run_matins exec -- python3 -c 'import socket; socket.socket()'
 err_like "the hint leaves out arguments that need quotes" 'matins trace -- python3 -c …$'
+mkdir hidden own
+echo secret >hidden/file
+cd own || exit
+report_names() {
+	json_file_is "$1: the report names the file and the option" r.json \
+		advice[0].text '~hidden/file' advice[0].option '~^--read .*hidden'
+}
+printf '#!/bin/sh\necho before >&2\ncat %s\n' "$T/hidden/file" >reads
+chmod 755 reads
+run_matins exec --read . --report r.json -- ./reads
+report_names "a refused read without a terminal"
+err_like "a refused read without a terminal is named" '^matins: .*hidden/file.*--read'
+err_like "and what finds the rest is" 'matins trace -- \./reads'
+is "words of the program come first, as they are" "$(head -n1 "$err")" before
+"$BIN" exec --read . --report r.json -- ./reads >both 2>&1
+report_names "stdout and stderr in one file"
+printf '#!/bin/sh\nfor i in 1 2 3 4 5 6 7 8; do echo $i; echo $i >&2; done\n' >reads
+"$BIN" exec --read . --report r.json -- ./reads >both 2>&1
+is "stdout and stderr in one file keep their order" "$(uniq both | tr -d '\n')" 12345678
+run_matins exec --report r.json -- sh -c 'exit 3'
+err_like "a failure with a report is followed by what finds its reason" \
+	'matins trace -- sh -c'
+run_matins exec --read . -- sh -c 'exit 3'
+is "one without a report is not" "$(<"$err")" ""
+cd .. || exit
 has_pty() { "$PYTHON" -c 'import os; os.openpty()' 2>/dev/null; }
 if has_pty; then
 	# what a terminal shows
