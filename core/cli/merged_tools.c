@@ -36,15 +36,19 @@ struct merged_tools {
 	struct merged_tool *tool; /* owned by the arena */
 	size_t n;
 	struct strlist unlisted; /* servers of which nothing is known */
+	bool *met;		 /* of each pattern: some tool fits it */
 };
 
 /* ---- reading ---- */
 
-/* Does the tool fit one of the patterns? */
+/* Does the tool fit one of the patterns? Each that it fits is met. */
 static bool is_chosen(const struct merged_tool *t, const char *name,
-		      const struct strlist *patterns, struct buf *dotted)
+		      const struct strlist *patterns, struct buf *dotted,
+		      bool *met)
 {
-	if (!patterns->n)
+	bool ret = !patterns->n;
+
+	if (ret)
 		return true;
 	buf_clear(dotted);
 	buf_addf(dotted, "%s.%.*s", t->server->name, STR_ARG(t->entry->name));
@@ -52,8 +56,8 @@ static bool is_chosen(const struct merged_tool *t, const char *name,
 		if (str_fits(str_of(name), patterns->item[i]) ||
 		    str_fits(buf_str(dotted), patterns->item[i]) ||
 		    str_fits(t->entry->name, patterns->item[i]))
-			return true;
-	return false;
+			ret = met[i] = true;
+	return ret;
 }
 
 static const char *denial(const struct config *config,
@@ -97,7 +101,7 @@ static void add_tools(struct merged_tools *m, const struct config *config,
 		if (words && !catalogue_may_fit(name, t.entry, str_of(words)))
 			continue;
 		merged_name(name, t.entry->name, merged);
-		if (!is_chosen(&t, merged, patterns, &dotted) ||
+		if (!is_chosen(&t, merged, patterns, &dotted, m->met) ||
 		    !catalogue_prove(&l->entry[i]))
 			continue;
 		if (words)
@@ -147,6 +151,7 @@ static void read_all(const struct config *config,
 	state_dir = state_dir_find(&ret->arena);
 	ret->of = ARENA_ARRAY(&ret->arena, struct catalogue,
 			      config->n_servers + 1);
+	ret->met = ARENA_ARRAY(&ret->arena, bool, patterns->n + 1);
 	for (size_t i = 0; i < config->n_servers; i++) {
 		const struct server *s = &config->servers[i];
 		const size_t before = ret->n;
@@ -380,9 +385,12 @@ static int list(const struct args *args, const struct config *config,
 		drop(&m, form);
 	if (!m.n && is_one(&patterns))
 		return say_unknown(config, &m, patterns.item[0], err);
-	for (size_t i = 0; !is_found_by_words(args) && i < patterns.n; i++)
+	for (size_t i = 0; !is_found_by_words(args) && i < patterns.n; i++) {
 		if (check_server(config, patterns.item[i], err) < 0)
 			return -1;
+		if (!strchr(patterns.item[i], '*') && !m.met[i])
+			return say_unknown(config, &m, patterns.item[i], err);
+	}
 	print(&m, &patterns, form, page);
 	if (!page->is_json && !patterns.n)
 		say_unlisted(&m, config);

@@ -70,6 +70,9 @@ int find_routine(const struct config *config, const char *name,
 int find_server(const struct config *config, const char *name,
 		const struct server **ret, struct err *err)
 {
+	enum { SHOWN = 4 };
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct strlist shown = {NULL, 0};
 	const char *names[256];
 	struct args_meant meant;
 	size_t n = 0;
@@ -83,10 +86,12 @@ int find_server(const struct config *config, const char *name,
 	if (*meant.text || !n)
 		return err_set(err, ERR_UNKNOWN_SERVER, "%s has no server %s%s",
 			       config->path, name, meant.text);
-	return err_set(err, ERR_UNKNOWN_SERVER,
-		       "%s has no server %s; it has %s%s", config->path, name,
-		       names[0],
-		       n > 1 ? " and others (`matins list --servers`)" : "");
+	for (size_t i = 0; i < n && i < SHOWN; i++)
+		list_add(&shown, &arena, names[i]);
+	return err_set(
+		err, ERR_UNKNOWN_SERVER, "%s has no server %s; it has %s%s",
+		config->path, name, list_join(&shown, ", ", &arena),
+		n > SHOWN ? " and others (`matins list --servers`)" : "");
 }
 
 int find_approvals(const struct config *config, const struct routine *routine,

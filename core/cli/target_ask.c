@@ -16,6 +16,7 @@
 #include "core/client/tool_check.h"
 #include "core/config/paths.h"
 #include "core/mcp/wire/content.h"
+#include "core/mcp/wire/rpc.h"
 
 /* ---- showing ---- */
 
@@ -454,6 +455,13 @@ int target_list(struct target *t, enum listing_kind kind, bool is_needed,
 		return -1;
 	if (r == 0 && answer.outcome == TARGET_RESULT)
 		return 0;
+	/* prompts that are no list cannot be got, either */
+	if (!t->json && r == 0 && answer.outcome == TARGET_ERROR &&
+	    answer.code == RPC_METHOD_NOT_FOUND &&
+	    (is_needed || kind == LISTING_PROMPTS) &&
+	    !client_offers(t->client, listing_member(kind)))
+		return err_set(err, ERR_PEER, "%s offers no %s", t->name,
+			       listing_member(kind));
 	if (is_needed) {
 		target_print_error(t, &answer);
 		return err_set(err, ERR_PEER, "%s does not give this list",

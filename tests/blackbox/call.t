@@ -431,6 +431,30 @@ run_matins prompt greet who:=1 -- "${server[@]}"
 exit_is "PRM-2: an argument that is no string is refused" 64
 run_matins prompts -- "${server[@]}"
 out_like "prompts shows the arguments of each prompt" '^    who  required'
+init='reply {"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"p","version":"1"}}'
+lacks=('expect initialize' "$init" 'expect notifications/initialized')
+peer "${lacks[@]}" 'expect prompts/list' 'fail -32601 Method not found'
+for words in prompts 'prompt greet'; do
+	# shellcheck disable=SC2086
+	run_matins $words -- "${server[@]}"
+	exit_is "a server without prompts: status: $words" 1
+	is "a server without prompts: one sentence: $words" \
+		"$(sed 's/.* offers/offers/' "$err")" 'offers no prompts'
+done
+peer "${lacks[@]}" 'expect resources/list' 'fail -32601 Method not found'
+run_matins resources -- "${server[@]}"
+is "a server without resources: one sentence" \
+	"$(sed 's/.* offers/offers/' "$err")" 'offers no resources'
+peer 'expect initialize' "${init/tools/prompts}" 'expect notifications/initialized' \
+	'expect prompts/list' 'fail -32601 Method not found'
+run_matins prompts -- "${server[@]}"
+err_like "a server that offers prompts, and refuses: its error" '-32601'
+printf '[servers.%s]\ncommand = "true"\n' blue red gold >few.toml
+run_matins servers test nosuch -c few.toml
+err_like "a few servers are all named" 'no server nosuch; it has blue, red, gold$'
+printf '[servers.%s]\ncommand = "true"\n' more most >>few.toml
+run_matins servers test nosuch -c few.toml
+err_like "of many some are" 'it has blue, red, gold, more and others'
 peer handshake 'expect completion/complete' \
 	'reply {"completion":{"values":["a","b"],"hasMore":true},"was":$params}'
 run_matins complete prompt:p arg v --context k=w --json -- "${server[@]}"

@@ -111,6 +111,16 @@ for words in "'nosuch.*' --as anthropic" "notes.search nosuch.x"; do
 	exit_is "a server that is not there: status: $words" 1
 	err_like "a server that is not there: said: $words" 'has no server nosuch'
 done
+run_matins tools notes.search notes.add
+exit_is "two known tools: status 0" 0
+out_like "two known tools are listed" '^mcp__notes__search'
+run_matins tools notes search
+exit_is "a server among the names of tools: status 1" 1
+err_like "a server among the names of tools: how its tools are listed" \
+	"notes is a server: matins tools 'notes\.\*'"
+run_matins tools notes.serach notes.search
+err_like "an unknown tool beside a known one is said, too" \
+	'notes has no tool serach; did you mean search'
 run_matins tools notes.serach --json
 json_is "an unknown tool: its kind" error.kind unknown_tool
 
