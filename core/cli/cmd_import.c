@@ -58,7 +58,7 @@ static void add_server(void *arg, const char *name,
 	if (im->set.n == IMPORT_SERVERS_MAX)
 		return;
 	server_read(&im->f.src, name, table, &s);
-	set_add(&im->set, &s);
+	(void)set_add(&im->set, &s);
 }
 
 /* ret_n  how many definitions the file has */

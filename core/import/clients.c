@@ -81,6 +81,7 @@ static void visit_all(struct visiting *v, const struct toml_value *servers)
 
 		if (!name)
 			continue;
+		v->src->within = is_table ? servers : NULL;
 		v->visit(v->arg, name, s);
 		v->n++;
 	}

@@ -28,7 +28,8 @@ const char *client_place(const struct import_source *src, const char *place)
  * Visit each definition of a file, in order: of all objects of servers that
  * clients write, or of a file that is nothing else.
  *
- * src     its inputs are set before the first visit
+ * src     its inputs are set before the first visit; at each one its folder
+ *	   is that of the server's project, and `within` is set
  * format  the key `extensions` means servers in YAML alone
  * returns how many
  */

@@ -50,6 +50,8 @@ struct import_source {
 	const struct toml_value *inputs; /* of VS Code; may be NULL */
 	bool in_seconds;		 /* a `timeout` counts seconds */
 	bool keeps_exec;		 /* `matins exec` is a program, too */
+	/* Table of the server that is visited; NULL: it stands in a list. */
+	const struct toml_value *within;
 	/* Value of a variable; NULL: it is not set. */
 	const char *(*variable)(void *arg, const char *name);
 	/* Text of a file of variables, in `arena`; {NULL, 0}: unreadable. */

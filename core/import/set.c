@@ -14,7 +14,7 @@ static bool is_equal(const struct toml_value *a, const struct toml_value *b)
 	return a->type == b->type && str_eq(buf_str(&x), buf_str(&y));
 }
 
-void set_add(struct import_set *set, const struct import_server *s)
+size_t set_add(struct import_set *set, const struct import_server *s)
 {
 	for (size_t i = 0; i < set->n; i++) {
 		const struct import_server *other = &set->item[i].s;
@@ -26,11 +26,12 @@ void set_add(struct import_set *set, const struct import_server *s)
 			     arena_printf(set->arena,
 					  "%s of %s is that of %s: one server",
 					  s->name, s->from, other->from));
-		return;
+		return i;
 	}
 	set->item =
 		arena_grow(set->arena, set->item, set->n, sizeof(*set->item));
-	set->item[set->n++] = (struct import_named){.s = *s};
+	set->item[set->n] = (struct import_named){.s = *s};
+	return set->n++;
 }
 
 /* ---- names ---- */

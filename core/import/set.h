@@ -24,8 +24,11 @@ struct import_set {
 	struct strlist notes; /* sentences: merged, renamed */
 };
 
-/* Put a definition into the set, unless an equal one of its name is there. */
-void set_add(struct import_set *set, const struct import_server *s);
+/*
+ * Put a definition into the set, unless an equal one of its name is there.
+ * returns  the index of either
+ */
+size_t set_add(struct import_set *set, const struct import_server *s);
 
 /*
  * Name the servers and their key files, keys/NAME-KEY.

@@ -16,7 +16,12 @@ static void add_server(void *arg, const char *name,
 
 	w->server = arena_grow(arena, w->server, w->n, sizeof(*w->server));
 	w->server[w->n++] = (struct wrap_server){
-		name, table, server_words(table, arena), {NULL, 0}};
+		.name = name,
+		.table = table,
+		.words = server_words(table, arena),
+		.folder = w->src->folder,
+		.within = w->src->within,
+	};
 }
 
 void wrap_open(struct wrap *w)
@@ -158,6 +163,100 @@ static void edit_program(struct edits *e, const struct wrap_server *s)
 		edit_list(e, &args->value, &words);
 }
 
+/* ---- one entry for several ---- */
+
+/* A name that no server of the table has. */
+static const char *entry_name(const struct wrap_server *s, struct arena *arena)
+{
+	const char *name = "matins";
+
+	for (unsigned i = 2; toml_get(s->within, name); i++)
+		name = arena_printf(arena, "matins-%u", i);
+	return name;
+}
+
+/* The entry that starts by the words, of the form of the one it replaces. */
+static struct toml_value entry_of(const struct wrap_server *s,
+				  struct arena *arena)
+{
+	static const char *const kept[] = {"type", "source"};
+	struct toml_value entry = {.type = TOML_TABLE};
+	struct toml_value all = {.type = TOML_ARRAY};
+	const struct toml_member *program = server_member(s->table, false);
+	const struct toml_member *args = server_member(s->table, true);
+	const bool is_list = program->value.type == TOML_ARRAY;
+
+	for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
+		const struct toml_value *v = toml_get(s->table, kept[i]);
+
+		if (v && v->type == TOML_STRING)
+			(void)tree_add(&entry, kept[i], *v, arena);
+	}
+	for (size_t i = 0; i < s->before.n; i++) {
+		const struct toml_value word = {
+			.type = TOML_STRING,
+			.string = str_of(s->before.item[i])};
+
+		if (i || is_list)
+			tree_append(&all, word, arena);
+		else
+			(void)tree_add(&entry, program->key, word, arena);
+	}
+	(void)tree_add(&entry,
+		       is_list ? program->key
+		       : args  ? args->key
+			       : "args",
+		       all, arena);
+	return entry;
+}
+
+/* Offset of the name of a member, in a text without comments. */
+static size_t name_offset(struct str text, size_t value)
+{
+	size_t at = value, n;
+
+	while (at && text.p[at - 1] != '"')
+		at--;
+	at -= at > 0;
+	do { /* a quote behind an odd number of backslashes is in the name */
+		while (at && text.p[at - 1] != '"')
+			at--;
+		at -= at > 0;
+		for (n = 0; n < at && text.p[at - 1 - n] == '\\'; n++)
+			;
+	} while (n % 2 && at);
+	return at;
+}
+
+/*
+ * Take a member out with the comma before it, or put its entry there.
+ *
+ * plain  the text without comments, each byte in its place
+ */
+static void edit_member(struct edits *e, const struct wrap_server *s,
+			struct str plain)
+{
+	AUTO(buf_release) struct buf put = BUF_INIT(BUF_UNBOUNDED);
+	const size_t value = tree_offset(plain, s->table->line, s->table->col);
+	size_t from = name_offset(plain, value);
+	struct toml_value entry;
+	struct str all;
+
+	/* what is no value: the proof finds it unchanged */
+	if (scan_value(str_skip(plain, value), NULL, &all, ERR_IGNORED) < 0)
+		return;
+	if (s->before.n) {
+		entry = entry_of(s, e->arena);
+		edit_add_string(&put, entry_name(s, e->arena));
+		buf_adds(&put, ": ");
+		toml_to_json(&entry, &put);
+	} else {
+		while (from && plain.p[--from] != ',')
+			;
+	}
+	add_edit(e, from, (size_t)(all.p + all.n - plain.p) - from, &put);
+}
+
 static int by_place(const void *a, const void *b)
 {
 	const struct edit *x = a, *y = b;
@@ -193,12 +292,69 @@ static bool has_words(const struct wrap_server *s,
 	return true;
 }
 
+/* Do to the tree what the edit does to the text; a member that goes without
+   an entry keeps its place, so that others do, and has no key. */
+static void put_entry(const struct wrap_server *s,
+		      const struct toml_value *within,
+		      const struct toml_value *table, struct arena *arena)
+{
+	for (size_t i = 0; i < within->table.n; i++) {
+		struct toml_member *m = &within->table.member[i];
+
+		if (&m->value != table)
+			continue;
+		m->key = s->before.n ? entry_name(s, arena) : NULL;
+		if (s->before.n)
+			m->value = entry_of(s, arena);
+	}
+}
+
+static void drop_gone(struct toml_value *within)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < within->table.n; i++)
+		if (within->table.member[i].key)
+			within->table.member[n++] = within->table.member[i];
+	within->table.n = n;
+}
+
+/* Compare the servers of a new text, and do to those of the old one what is
+   done to them. */
+static bool has_servers(const struct wrap *old, const struct wrap *was,
+			const struct wrap *is)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < old->n; i++) {
+		const struct wrap_server *s = &old->server[i];
+		const struct wrap_server *before = &was->server[i];
+
+		if (s->goes) {
+			put_entry(s, before->within, before->table,
+				  old->src->arena);
+			k += s->before.n != 0;
+			continue;
+		}
+		if (k == is->n || !has_words(&is->server[k], s))
+			return false;
+		if (s->before.n) {
+			drop_words((struct toml_value *)is->server[k].table);
+			drop_words((struct toml_value *)before->table);
+		}
+		k++;
+	}
+	for (size_t i = 0; i < old->n; i++)
+		if (old->server[i].goes)
+			drop_gone((struct toml_value *)was->server[i].within);
+	return k == is->n;
+}
+
 static bool is_as_meant(const struct wrap *old, struct str text)
 {
 	AUTO(buf_wipe) struct buf x = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_wipe) struct buf y = BUF_INIT(BUF_UNBOUNDED);
 	struct wrap was = *old, is = {old->src, old->format, text, {0}, 0, 0};
-	bool is_same;
 
 	was.server = NULL;
 	was.n = 0;
@@ -209,29 +365,27 @@ static bool is_as_meant(const struct wrap *old, struct str text)
 		return false;
 	wrap_open(&was);
 	wrap_open(&is);
-	is_same = is.n == old->n && was.n == old->n;
-	for (size_t i = 0; is_same && i < is.n; i++) {
-		is_same = has_words(&is.server[i], &old->server[i]);
-		if (!old->server[i].before.n)
-			continue;
-		drop_words((struct toml_value *)is.server[i].table);
-		drop_words((struct toml_value *)was.server[i].table);
-	}
+	if (was.n != old->n || !has_servers(old, &was, &is))
+		return false;
 	toml_to_json(&was.root, &x);
 	toml_to_json(&is.root, &y);
-	return is_same && str_eq(buf_str(&x), buf_str(&y));
+	return str_eq(buf_str(&x), buf_str(&y));
 }
 
 int wrap_text(const struct wrap *w, struct buf *out, struct err *err)
 {
+	AUTO(buf_release) struct buf plain = BUF_INIT(BUF_UNBOUNDED);
 	struct edits e = {w, w->src->arena, NULL, 0};
 	size_t at = 0;
 
+	tree_strip_comments(w->text, &plain);
 	for (size_t i = 0; i < w->n; i++) {
 		const struct wrap_server *s = &w->server[i];
 		const struct toml_member *m = server_member(s->table, false);
 
-		if (s->before.n && m->value.type == TOML_ARRAY)
+		if (s->goes && s->within && w->format == TREE_JSON)
+			edit_member(&e, s, buf_str(&plain));
+		else if (s->before.n && m->value.type == TOML_ARRAY)
 			edit_list(&e, &m->value, &s->before);
 		else if (s->before.n)
 			edit_program(&e, s);

@@ -1,6 +1,7 @@
 /*
  * Settings of a client, edited so that its servers start by another program:
- * each byte outside of what starts them stays, comments included.
+ * each byte outside of what starts them stays, comments included. Of JSON,
+ * servers can be taken out, and one entry put in the place of several.
  *
  *	struct wrap w = {.src = &src, .text = text, .root = root, …};
  *	wrap_open(&w);
@@ -18,8 +19,13 @@
 struct wrap_server {
 	const char *name;
 	const struct toml_value *table;
-	struct strlist words;  /* program and arguments as written */
+	struct strlist words;		 /* program and arguments as written */
+	const char *folder;		 /* of its project */
+	const struct toml_value *within; /* table; NULL: it stands in a list */
 	struct strlist before; /* words to stand before them; none: it stays */
+	/* Its member goes, from a table of JSON whose first one never does
+	   without words: an entry that starts by `before` takes its place. */
+	bool goes;
 };
 
 struct wrap {

@@ -37,7 +37,7 @@ static void add(void *arg, const char *name, const struct toml_value *table)
 	struct import_server s;
 
 	server_read(&r->src, name, table, &s);
-	set_add(&r->set, &s);
+	(void)set_add(&r->set, &s);
 }
 
 static bool may_be(void *arg, const char *file, struct str content)
@@ -72,6 +72,31 @@ static void check(struct arena *arena, const struct import_named *item)
 	}
 }
 
+/* Of every table of JSON the servers go, but for one entry. */
+static void serve_all(struct wrap *w)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	const struct strlist serve = STRLIST("m", "serve");
+	struct err err = ERR_INIT;
+
+	for (size_t i = 0; w->format == TREE_JSON && i < w->n && i < 200; i++) {
+		struct wrap_server *s = &w->server[i];
+		bool is_first = true;
+
+		s->before.n = 0;
+		if (!s->within || !server_member(s->table, false))
+			continue;
+		for (size_t k = 0; k < i; k++)
+			is_first &= !w->server[k].goes ||
+				    w->server[k].within != s->within;
+		s->goes = true;
+		if (is_first)
+			s->before = serve;
+	}
+	if (wrap_text(w, &out, &err) < 0 && err.kind != ERR_CONFIG)
+		abort();
+}
+
 /* Every server starts by another program; the edit proves itself. */
 static void wrap_all(struct import_source *src, enum tree_format format,
 		     struct str text, const struct toml_value *root)
@@ -87,6 +112,7 @@ static void wrap_all(struct import_source *src, enum tree_format format,
 			w.server[i].before = before;
 	if (wrap_text(&w, &out, &err) < 0 && err.kind != ERR_CONFIG)
 		abort();
+	serve_all(&w);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
