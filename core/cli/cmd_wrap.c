@@ -18,12 +18,14 @@
 #include "core/base/outfile.h"
 #include "core/base/sha256.h"
 #include "core/base/state_dir.h"
+#include "core/cli/behind.h"
 #include "core/cli/command.h"
 #include "core/cli/foreign.h"
 #include "core/cli/put.h"
 #include "core/config/edit.h"
 #include "core/config/paths.h"
 #include "core/import/launch.h"
+#include "core/install/files.h"
 #include "core/import/words.h"
 #include "core/import/wrap.h"
 #include "core/secret/literal.h"
@@ -32,6 +34,9 @@
 const struct option options_wrap[] = {
 	{"write", 0, NULL,
 	 "write the file; without it the lines that would change are printed"},
+	{"serve", 0, NULL,
+	 "put the servers behind one `matins serve`, which starts them as a "
+	 "configuration of its own says"},
 	{"trace", 0, NULL, "start each server once, and grant what it needs"},
 	FOREIGN_PATH_OPTIONS,
 	{"undo", 0, NULL,
@@ -49,6 +54,8 @@ struct wrapping {
 	bool has_failed;     /* a server is left as it is, or lacks a path that
 				it names; said */
 	struct foreign_paths paths;
+	const char *self;     /* path of this program */
+	struct behind behind; /* with --serve */
 };
 
 /* ---- what was there before ---- */
@@ -72,6 +79,16 @@ static int kept_path(struct wrapping *w, struct str now, const char **ret,
 	sha256_hex(str_of(w->path), of_path);
 	sha256_hex(now, of_text);
 	*ret = arena_printf(arena, "%s/wrap/%.16s-%s", state, of_path, of_text);
+	return 0;
+}
+
+/* Folder of the configuration of servers that one `matins serve` starts. */
+static int behind_folder(struct wrapping *w, struct str before,
+			 const char **ret, struct err *err)
+{
+	if (kept_path(w, before, ret, err) < 0)
+		return -1;
+	*ret = arena_printf(&w->f.arena, "%s.serve", *ret);
 	return 0;
 }
 
@@ -110,7 +127,8 @@ static const char *newest_kept(struct wrapping *w, const char *path)
 		struct stat st;
 
 		if (strncmp(entry->d_name, name, 17) != 0 ||
-		    stat(one, &st) < 0 || is_before(&st.st_mtim, &newest))
+		    stat(one, &st) < 0 || !S_ISREG(st.st_mode) ||
+		    is_before(&st.st_mtim, &newest))
 			continue;
 		newest = st.st_mtim;
 		found = one;
@@ -132,7 +150,7 @@ static int put_file(struct wrapping *w, struct str text, struct err *err)
 static int undo(struct wrapping *w, struct err *err)
 {
 	AUTO(buf_wipe) struct buf before = BUF_INIT(TREE_BYTES_MAX);
-	const char *path, *other;
+	const char *path, *other, *folder;
 
 	if (fd_read_regular(w->path, &w->old, err) < 0 ||
 	    kept_path(w, buf_str(&w->old), &path, err) < 0)
@@ -155,7 +173,9 @@ static int undo(struct wrapping *w, struct err *err)
 	    put_file(w, buf_str(&before), err) < 0)
 		return -1;
 	(void)unlink(path);
-	if (kept_path(w, buf_str(&before), &path, err) < 0)
+	if (kept_path(w, buf_str(&before), &path, err) < 0 ||
+	    behind_folder(w, buf_str(&before), &folder, err) < 0 ||
+	    files_remove(folder, err) < 0)
 		return -1;
 	log_note("wrap: %s is as it was%s", w->path,
 		 access(path, F_OK) == 0
@@ -168,7 +188,7 @@ static int undo(struct wrapping *w, struct err *err)
 /* ---- servers ---- */
 
 /* A program of that name elsewhere may be any program. */
-static bool is_wrapped(const struct strlist *words)
+static bool is_wrapped(struct wrapping *w, const struct strlist *words)
 {
 	const char *program = words->item[0];
 	AUTO(mem_freep)
@@ -176,7 +196,8 @@ static bool is_wrapped(const struct strlist *words)
 	AUTO(mem_freep) char *self = realpath("/proc/self/exe", NULL);
 
 	return real && self && strcmp(real, self) == 0 && words->n > 1 &&
-	       strcmp(words->item[1], "exec") == 0;
+	       (strcmp(words->item[1], "exec") == 0 ||
+		behind_is_start(words, state_dir_find(&w->f.arena)));
 }
 
 /*
@@ -212,11 +233,8 @@ static void add_options(struct wrapping *w, const struct import_server *s,
 {
 	struct arena *arena = &w->f.arena;
 	const struct toml_value *sandbox = toml_get(&s->table, "sandbox");
-	char self[4096];
-	const ssize_t n = readlink("/proc/self/exe", self, sizeof(self));
 
-	list_add(words, arena,
-		 n > 0 ? arena_strndup(arena, self, (size_t)n) : "matins");
+	list_add(words, arena, w->self);
 	list_add(words, arena, "exec");
 	for (size_t i = 0; i < s->variables.n; i++)
 		if (!strchr(s->variables.item[i], '=')) {
@@ -284,9 +302,10 @@ static int wrap_one(struct wrapping *w, struct wrap_server *s)
 	bool traces = args_has(w->args, "trace");
 	struct import_server as;
 	struct err why = ERR_INIT;
-	const char *left, *outer;
+	const char *left, *outer, *beside = NULL;
 	int r;
 
+	w->f.src.folder = s->folder;
 	server_read(&w->f.src, s->name, s->table, &as);
 	hide(w, &as);
 	left = server_conflict(s->table);
@@ -301,7 +320,7 @@ static int wrap_one(struct wrapping *w, struct wrap_server *s)
 	if (!left && as.has_unread)
 		left = "sets variables in a form that is not read, so one of "
 		       "them may reach matins itself, outside of the sandbox";
-	if (!left && is_wrapped(&s->words)) {
+	if (!left && is_wrapped(w, &s->words)) {
 		log_note("wrap: %s starts by matins already: it stays as it is",
 			 as.name);
 		return 0;
@@ -317,6 +336,8 @@ static int wrap_one(struct wrapping *w, struct wrap_server *s)
 		log_note("wrap: %s is disabled: not traced", as.name);
 		traces = false;
 	}
+	if (args_has(w->args, "serve"))
+		beside = behind_why_not(&w->behind, &w->w, s, &as);
 	if (!toml_get(&as.table, "command"))
 		r = err_set(&why, ERR_CONFIG, "%s",
 			    list_join(&as.lost, "; ", &w->f.arena));
@@ -335,7 +356,13 @@ static int wrap_one(struct wrapping *w, struct wrap_server *s)
 				 "keep it where no server may write",
 				 as.name, as.env_file);
 		name_paths(w, &as);
-		add_options(w, &as, &s->before);
+		if (args_has(w->args, "serve") && !beside)
+			behind_add(&w->behind, s, &as);
+		else
+			add_options(w, &as, &s->before);
+		if (beside)
+			log_note("wrap: %s %s: it starts by itself, confined",
+				 as.name, beside);
 	} else
 		log_warning("wrap: %s cannot start confined, so it stays as it "
 			    "is: %s",
@@ -354,6 +381,10 @@ static int show(struct wrapping *w, struct str now, struct err *err)
 
 	buf_addf(&diff, "--- %s\n+++ %s\n", w->path, w->path);
 	edit_diff(buf_str(&w->old), now, &diff);
+	if (w->behind.n) {
+		buf_addf(&diff, "--- /dev/null\n+++ %s\n", w->behind.path);
+		edit_diff(STR(""), buf_str(&w->behind.text), &diff);
+	}
 	scrub_apply(w->scrub, buf_str(&diff), &clean);
 	literal_mask(buf_str(&clean), &shown);
 	return put(buf_str(&shown), PUT_TEXT, err);
@@ -369,7 +400,8 @@ static int write_file(struct wrapping *w, struct str now, struct err *err)
 		return err_set(err, ERR_CONFIG,
 			       "%s changed during the wrap; wrap again",
 			       w->path);
-	if (keep(w, now, err) < 0 || put_file(w, now, err) < 0)
+	if ((w->behind.n && behind_write(&w->behind, err) < 0) ||
+	    keep(w, now, err) < 0 || put_file(w, now, err) < 0)
 		return -1;
 	log_note("wrap: wrote %s; matins wrap %s --undo puts it back", w->path,
 		 w->args->positional[0]);
@@ -379,11 +411,16 @@ static int write_file(struct wrapping *w, struct str now, struct err *err)
 static int wrap(struct wrapping *w, struct err *err)
 {
 	AUTO(buf_wipe) struct buf now = BUF_INIT(BUF_UNBOUNDED);
-	const char *given = w->args->positional[0];
+	const char *given = w->args->positional[0], *folder;
 	size_t n = 0;
 
 	if (foreign_read(&w->f, given, &w->old, &w->w.root, err) < 0)
 		return -1;
+	if (args_has(w->args, "serve")) {
+		if (behind_folder(w, buf_str(&w->old), &folder, err) < 0)
+			return -1;
+		behind_init(&w->behind, &w->f, folder);
+	}
 	w->f.src.keeps_exec = true;
 	w->w.src = &w->f.src;
 	w->w.format = tree_format_of(given);
@@ -396,8 +433,10 @@ static int wrap(struct wrapping *w, struct err *err)
 			return err_set(err, ERR_PEER,
 				       "ended by a signal; nothing was "
 				       "written");
-		n += w->w.server[i].before.n > 0;
+		n += w->w.server[i].before.n > 0 || w->w.server[i].goes;
 	}
+	if (args_has(w->args, "serve"))
+		behind_close(&w->behind, &w->w, w->self);
 	if (foreign_paths_check(&w->paths, err) < 0)
 		return -1;
 	if (!n) {
@@ -420,6 +459,7 @@ static int wrap(struct wrapping *w, struct err *err)
 int cmd_wrap(const struct args *args, struct err *err)
 {
 	AUTO(mem_freep) char *real = realpath(args->positional[0], NULL);
+	AUTO(mem_freep) char *self = NULL;
 	struct wrapping w = {
 		.args = args,
 		.path = real,
@@ -427,16 +467,21 @@ int cmd_wrap(const struct args *args, struct err *err)
 	};
 	int r;
 
-	if (args_has(args, "undo") && args_has(args, "trace"))
+	if (args_has(args, "undo") &&
+	    (args_has(args, "trace") || args_has(args, "serve")))
 		return err_set(err, ERR_USAGE,
 			       "wrap: --undo starts nothing, so it takes no "
-			       "--trace");
+			       "--%s",
+			       args_has(args, "trace") ? "trace" : "serve");
 	if (!real)
 		return err_sys(err, errno, "%s", args->positional[0]);
+	self = realpath("/proc/self/exe", NULL);
+	w.self = self ? self : "matins";
 	foreign_init(&w.f);
 	foreign_paths_read(&w.f, args, &w.paths);
 	w.scrub = scrub_new();
 	r = args_has(args, "undo") ? undo(&w, err) : wrap(&w, err);
+	behind_release(&w.behind);
 	scrub_free(w.scrub);
 	buf_wipe(&w.old);
 	foreign_release(&w.f);
