@@ -135,15 +135,6 @@ static void write_totals(const struct collector *c, struct jw *w)
 
 /* ---- rows ---- */
 
-static void kv_text(struct jw *w, const char *key, struct str s)
-{
-	jw_key(w, key);
-	if (s.n)
-		jw_str(w, s);
-	else
-		jw_null(w);
-}
-
 static void row_json(const struct collector *c, const struct row *row,
 		     struct buf *out)
 {
@@ -155,15 +146,11 @@ static void row_json(const struct collector *c, const struct row *row,
 	jw_kv_int(&w, "index", (int64_t)row->index);
 	jw_kv_raw(&w, "input", row->input);
 	jw_kv_cstr(&w, "state", FAN_STATES[row->r.state]);
-	kv_text(&w, "reason", row->r.reason);
-	kv_text(&w, "error", row->r.error);
+	fan_kv_text(&w, "reason", row->r.reason);
+	fan_kv_text(&w, "error", row->r.error);
 	if (row->report.n && !c->o->is_golden)
 		jw_kv_int(&w, "us", (int64_t)row->r.us);
-	jw_key(&w, "report");
-	if (row->report.n)
-		jw_raw(&w, row->report);
-	else
-		jw_null(&w);
+	fan_kv_json(&w, "report", row->report);
 	jw_end(&w);
 	buf_adds(out, c->o->form == FAN_JSONL ? "\n" : "");
 }

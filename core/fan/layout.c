@@ -17,11 +17,16 @@ const char *const FAN_STATES[N_FAN_STATES] = {
 
 /* ---- the manifest ---- */
 
-static void kv_json(struct jw *w, const char *key, struct str json)
+void fan_kv_json(struct jw *w, const char *key, struct str json)
+{
+	jw_kv_raw(w, key, json.n ? json : STR("null"));
+}
+
+void fan_kv_text(struct jw *w, const char *key, struct str s)
 {
 	jw_key(w, key);
-	if (json.n)
-		jw_raw(w, json);
+	if (s.n)
+		jw_str(w, s);
 	else
 		jw_null(w);
 }
@@ -46,8 +51,8 @@ void manifest_head(const struct manifest *m, struct buf *out)
 	jw_kv_cstr(&w, "sha256", m->config_sha256);
 	jw_kv_str(&w, "text", m->config_text);
 	jw_end(&w);
-	kv_json(&w, "leash", m->leash);
-	kv_json(&w, "params", m->params);
+	fan_kv_json(&w, "leash", m->leash);
+	fan_kv_json(&w, "params", m->params);
 	jw_kv_object(&w, "inputs");
 	kv_wide(&w, "n", m->n);
 	kv_wide(&w, "keys", m->n_keys);
@@ -186,15 +191,6 @@ static const struct report_step *first_failure(const struct report *r)
 	return NULL;
 }
 
-static void kv_text(struct jw *w, const char *key, struct str s)
-{
-	jw_key(w, key);
-	if (s.n)
-		jw_str(w, s);
-	else
-		jw_null(w);
-}
-
 void fan_result_print(const char *key, const struct report *r, uint64_t us,
 		      const char *ended, const char *who, struct buf *out)
 {
@@ -208,14 +204,14 @@ void fan_result_print(const char *key, const struct report *r, uint64_t us,
 	jw_kv_cstr(&w, "schema", FAN_RESULT_SCHEMA);
 	jw_kv_cstr(&w, "key", key);
 	jw_kv_bool(&w, "ok", is_ok);
-	kv_text(&w, "reason",
-		str_of(is_ok ? NULL
-		       : bad ? report_reason_name(bad->reason)
-			     : "nothing_ran"));
-	kv_text(&w, "error",
-		bad && !is_ok ? bad->error
-		: is_ok	      ? (struct str){NULL, 0}
-			      : str_of(report_summary(r, &arena)));
+	fan_kv_text(&w, "reason",
+		    str_of(is_ok ? NULL
+			   : bad ? report_reason_name(bad->reason)
+				 : "nothing_ran"));
+	fan_kv_text(&w, "error",
+		    bad && !is_ok ? bad->error
+		    : is_ok	  ? (struct str){NULL, 0}
+				  : str_of(report_summary(r, &arena)));
 	jw_kv_int(&w, "us", (int64_t)us);
 	jw_kv_cstr(&w, "ended", ended);
 	jw_kv_cstr(&w, "on", who);

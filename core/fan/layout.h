@@ -26,6 +26,7 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/err.h"
+#include "core/base/jw.h"
 #include "core/base/sha256.h"
 #include "core/report/report.h"
 
@@ -93,6 +94,10 @@ struct fan_name fan_claim_name(const char *key) MUST_USE;
 bool fan_is_result(const char *name) MUST_USE;
 
 /* ---- results ---- */
+
+/* Write JSON, or a text, as the value of a key; null where it is empty. */
+void fan_kv_json(struct jw *w, const char *key, struct str json);
+void fan_kv_text(struct jw *w, const char *key, struct str s);
 
 enum fan_state { FAN_MISSING, FAN_OK, FAN_FAILED, FAN_TORN, N_FAN_STATES };
 extern const char *const FAN_STATES[N_FAN_STATES];
