@@ -51,9 +51,9 @@ struct results {
 static int check_ours(const struct results *s, struct err *err)
 {
 	static const char *const names[] = {
-		".",	   "manifest.json", "inputs.jsonl", "equal",
-		"results", "failed",	    "claims",	    "running",
-		"tmp",	   "dropped",	    "retried",	    "jobs.jsonl"};
+		".",	   "manifest.json", "inputs.jsonl", "equal", "results",
+		"failed",  "claims",	    "running",	    "tmp",   "dropped",
+		"retried", "jobs.jsonl",    "staged"};
 	struct stat st;
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
@@ -192,8 +192,8 @@ int results_file(const struct results *s, const char *name)
 	return open_regular(s->dir, name);
 }
 
-int results_shard(const struct results *s, uint64_t shard,
-		  struct manifest_shard *ret, struct err *err)
+static int read_row(const struct results *s, uint64_t shard,
+		    struct manifest_shard *ret, struct err *err)
 {
 	AUTO(fd_closep) int fd = results_file(s, "manifest.json");
 	char row[MANIFEST_ROW];
@@ -210,6 +210,29 @@ int results_shard(const struct results *s, uint64_t shard,
 			       "%s/manifest.json: the row of shard %llu",
 			       s->path, (unsigned long long)shard);
 	return 0;
+}
+
+int results_shard(const struct results *s, uint64_t shard,
+		  struct manifest_shard *ret, FILE **ret_inputs,
+		  uint64_t *ret_n, struct err *err)
+{
+	const struct manifest *m = &s->m;
+	AUTO(fd_closep) int fd = results_file(s, "inputs.jsonl");
+
+	if (shard >= m->n_shards)
+		return err_set(err, ERR_USAGE,
+			       "the plan has %llu shards, from 0 on: there is "
+			       "no shard %llu",
+			       (unsigned long long)m->n_shards,
+			       (unsigned long long)shard);
+	if (read_row(s, shard, ret, err) < 0)
+		return -1;
+	if (fd < 0 || lseek(fd, (off_t)ret->offset, SEEK_SET) < 0)
+		return err_sys(err, errno, "%s/inputs.jsonl", s->path);
+	*ret_inputs = fdopen(fd_steal(&fd), "r");
+	*ret_n = shard == m->n_shards - 1 ? m->n - shard * m->per_shard
+					  : m->per_shard;
+	return *ret_inputs ? 0 : err_sys(err, errno, "%s", s->path);
 }
 
 int results_inputs(const struct results *s,
@@ -835,7 +858,9 @@ static void count_folder(struct counting *c, unsigned i)
 	snprintf(path, sizeof(path), "failed/%s", c->folder);
 	if (!c->c->is_looked && c->results.n)
 		each_name(s, path, add_mark, c);
-	sort_keys(&c->results);
+	/* names are looked up for marks, and for inputs that are equal */
+	if (c->failed.n || c->equal)
+		sort_keys(&c->results);
 	sort_keys(&c->failed);
 	failed = (const uint64_t *)(const void *)c->failed.p;
 	for (size_t k = 0; k < keys_of(&c->failed); k++)

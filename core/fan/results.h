@@ -11,6 +11,8 @@
 #ifndef CORE_FAN_RESULTS_H
 #define CORE_FAN_RESULTS_H
 
+#include <stdio.h>
+
 #include "core/fan/layout.h"
 
 struct results;
@@ -29,9 +31,16 @@ const char *results_dir(const struct results *s) MUST_USE; /* absolute */
 /* Open a regular file of the plan for reading; -1 and errno, ELOOP where it is
    none. */
 int results_file(const struct results *s, const char *name) MUST_USE;
-/* Read the row of a shard. errors  ERR_SYS, ERR_SYNTAX */
+/*
+ * Read the row of a shard, and open inputs.jsonl where it begins.
+ *
+ * ret_inputs  owned by the caller
+ * ret_n       inputs of the shard
+ * errors      ERR_SYS, ERR_SYNTAX; ERR_USAGE  the plan has no such shard
+ */
 int results_shard(const struct results *s, uint64_t shard,
-		  struct manifest_shard *ret, struct err *err) MUST_USE;
+		  struct manifest_shard *ret, FILE **ret_inputs,
+		  uint64_t *ret_n, struct err *err) MUST_USE;
 /*
  * Call `each` for all inputs in their order, with their keys, until it returns
  * -1.
@@ -64,7 +73,7 @@ int results_look(const struct results *s, const char *key, struct buf *text,
 int results_put(struct results *s, const char *key, struct str text,
 		bool is_failure, struct err *err) MUST_USE;
 /* Results that are flushed together, at most. */
-#define RESULTS_WAITING 64
+#define RESULTS_WAITING 256
 /* Number of results that were put and not yet committed. */
 size_t results_waiting(const struct results *s) MUST_USE;
 /*

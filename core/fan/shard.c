@@ -16,9 +16,12 @@
 #include "core/run/many.h"
 #include "core/run/run.h"
 
-/* Results wait so long for others to be flushed with, or until so many do. */
+/* Results wait so long for others to be flushed with, or until RESULTS_WAITING
+   do. A flush waits for all that anybody has written to the disk: where it is
+   slow, results wait longer, so that flushes take a tenth of the time. */
 #define COMMIT_NS NS_PER_S
-#define COMMIT_WAITING RESULTS_WAITING
+#define COMMIT_NS_MAX (10 * NS_PER_S)
+#define COMMIT_PART 10
 #define BEAT_NS (5 * NS_PER_S)
 /* Looks at a result that others take away. */
 #define TRIES 3
@@ -40,8 +43,9 @@ struct shard {
 	size_t n_running, n_said; /* in the mark */
 	bool is_once;		  /* some step is not idempotent */
 	uint64_t first_ns, beat_ns;
-	struct err err; /* of the file system; kind INTERNAL: none */
-	int sys;	/* errno of the first */
+	uint64_t patience_ns; /* of results that wait */
+	struct err err;	      /* of the file system; kind INTERNAL: none */
+	int sys;	      /* errno of the first */
 	bool has_failed, was_left;
 };
 
@@ -220,17 +224,32 @@ static void beat(struct shard *s)
 
 static void commit(struct shard *s, bool is_end)
 {
+	const uint64_t begin = now();
 	struct item *next;
 
 	if (results_commit(s->o->results, is_end, &s->done->dropped, &s->err) <
 	    0)
 		fail(s);
+	s->patience_ns = (now() - begin) * COMMIT_PART;
+	if (s->patience_ns < COMMIT_NS)
+		s->patience_ns = COMMIT_NS;
+	else if (s->patience_ns > COMMIT_NS_MAX)
+		s->patience_ns = COMMIT_NS_MAX;
 	for (struct item *i = s->item; i; i = next) {
 		next = i->next;
 		if (i->is_waiting)
 			drop_item(s, i);
 	}
 	beat(s);
+}
+
+/* Have results waited long enough? */
+static bool is_commit_due(const struct shard *s)
+{
+	const size_t n = results_waiting(s->o->results);
+
+	return n == RESULTS_WAITING ||
+	       (n && now() - s->first_ns > s->patience_ns);
 }
 
 static void put_result(struct shard *s, struct item *item,
@@ -254,8 +273,7 @@ static void put_result(struct shard *s, struct item *item,
 	item->is_waiting = true;
 	if (results_waiting(s->o->results) == 1)
 		s->first_ns = now();
-	if (s->is_once || results_waiting(s->o->results) >= COMMIT_WAITING ||
-	    now() - s->first_ns > COMMIT_NS)
+	if (s->is_once || is_commit_due(s))
 		/* a claim must not outlive its result */
 		commit(s, s->is_once);
 }
@@ -322,7 +340,7 @@ static void on_tick(void *arg)
 		(void)raise(SIGTERM);
 	}
 
-	if (results_waiting(s->o->results) && now() - s->first_ns > COMMIT_NS)
+	if (is_commit_due(s))
 		commit(s, false);
 	if (now() - s->beat_ns >
 	    (s->n_running == s->n_said ? BEAT_NS : COMMIT_NS))
@@ -409,29 +427,12 @@ int fan_needs_claims(const struct manifest *m, struct err *err)
 
 static int open_inputs(struct shard *s, struct err *err)
 {
-	const struct manifest *m = results_manifest(s->o->results);
 	struct manifest_shard row;
-	const int fd = results_file(s->o->results, "inputs.jsonl");
 
-	s->inputs = fd < 0 ? NULL : fdopen(fd, "r");
-	if (!s->inputs)
-		return err_sys(err, errno, "%s/inputs.jsonl",
-			       results_dir(s->o->results));
-	if (s->o->shard >= m->n_shards)
-		return err_set(err, ERR_USAGE,
-			       "the plan has %llu shards, from 0 on: there is "
-			       "no shard %llu",
-			       (unsigned long long)m->n_shards,
-			       (unsigned long long)s->o->shard);
-	s->left = m->per_shard;
-	if (s->o->shard == m->n_shards - 1)
-		s->left = m->n - s->o->shard * m->per_shard;
-	s->done->n = s->left;
-	if (results_shard(s->o->results, s->o->shard, &row, err) < 0)
+	if (results_shard(s->o->results, s->o->shard, &row, &s->inputs,
+			  &s->left, err) < 0)
 		return -1;
-	if (fseeko(s->inputs, (off_t)row.offset, SEEK_SET) < 0)
-		return err_sys(err, errno, "%s/inputs.jsonl",
-			       results_dir(s->o->results));
+	s->done->n = s->left;
 	if (check_inputs(s, &row, err) < 0)
 		return -1;
 	(void)!fseeko(s->inputs, (off_t)row.offset, SEEK_SET);
@@ -489,7 +490,8 @@ static bool may_not(int sys)
 
 int fan_exec(const struct fan_exec *o, struct fan_done *ret, struct err *err)
 {
-	struct shard s = {.o = o, .done = ret, .err = ERR_INIT};
+	struct shard s = {
+		.o = o, .done = ret, .patience_ns = COMMIT_NS, .err = ERR_INIT};
 	int r;
 
 	*ret = (struct fan_done){.n = 0};

@@ -80,22 +80,16 @@ static int each_key(struct carry *c, uint64_t shard,
 		    struct err *err)
 {
 	const struct manifest *m = results_manifest(c->s->results);
-	uint64_t left = shard == m->n_shards - 1 ? m->n - shard * m->per_shard
-						 : m->per_shard;
 	char key[SHA256_HEX_BYTES], *line = NULL;
 	struct manifest_shard row;
+	uint64_t left;
 	size_t cap = 0;
 	ssize_t n = 0;
-	int fd, r = 0;
+	int r = 0;
 	FILE *f;
 
-	if (results_shard(c->s->results, shard, &row, err) < 0)
+	if (results_shard(c->s->results, shard, &row, &f, &left, err) < 0)
 		return -1;
-	fd = results_file(c->s->results, "inputs.jsonl");
-	f = fd < 0 ? NULL : fdopen(fd, "r");
-	if (!f || fseeko(f, (off_t)row.offset, SEEK_SET) < 0)
-		return err_sys(err, errno, "%s/inputs.jsonl",
-			       results_dir(c->s->results));
 	while (r == 0 && left-- && (n = getline(&line, &cap, f)) > 0) {
 		n -= line[n - 1] == '\n';
 		fan_key(m, (struct str){line, (size_t)n}, key);
