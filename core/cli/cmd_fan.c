@@ -95,10 +95,11 @@ static int do_plan(struct fan_work *w, struct err *err)
 		jw_kv_int(&page.w, "shards", (int64_t)m.n_shards);
 	} else {
 		buf_addf(&page.out,
-			 "%s: %llu inputs in %llu shards; %llu are equal to "
+			 "%s: %llu input%s in %llu shard%s; %llu equal to "
 			 "others\n",
-			 plan.dir, (unsigned long long)m.n,
+			 plan.dir, (unsigned long long)m.n, m.n == 1 ? "" : "s",
 			 (unsigned long long)m.n_shards,
+			 m.n_shards == 1 ? "" : "s",
 			 (unsigned long long)(m.n - m.n_keys));
 	}
 	r = page_put(&page, err);

@@ -668,6 +668,10 @@ int fan_submit_print(const struct fan_submit *o, struct buf *out,
 
 	if (judge(o, err) < 0)
 		return -1;
+	if (o->stage)
+		return err_set(err, ERR_USAGE,
+			       "--print prints what runs in a folder that all "
+			       "machines see: leave out --stage");
 	if (o->engine == ENGINE_SLURM)
 		return each_array(o, &arena, print_script, out, err);
 	for (size_t i = 0; i < o->shards.n; i++)

@@ -51,6 +51,14 @@ fi
 # shellcheck disable=SC2088
 run_matins fan submit d --engine ssh --hosts hosts --stage '~/fan'
 exit_is "a folder with ~, which nobody expands: status 64" 64
+run_matins fan submit d --engine ssh --hosts hosts --stage fan --print
+exit_is "--print with --stage, whose folders a submit names: status 64" 64
+err_like "and that is why" 'leave out --stage'
+mkdir -m 777 d/staged && chmod 777 d/staged
+run_matins fan status d
+exit_is "a folder of others for what comes back: status 1" 1
+err_like "and it is named" 'staged belongs to another user'
+rmdir d/staged
 for routine in once outer; do
 	run_matins fan plan $routine --inputs in.jsonl -o "d-$routine"
 	run_matins fan submit "d-$routine" --engine ssh --hosts hosts --stage fan

@@ -265,6 +265,8 @@ if command -v strace >/dev/null && strace -o trace true 2>/dev/null; then
 	run_matins fan plan hello --inputs in.jsonl --per-shard 5 -o flushed
 	ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 \
 		strace -qq -o trace -e trace=linkat,syncfs "$BIN" fan exec flushed --shard 0 -q >/dev/null
+	is "exec: the bytes of results are flushed before they have their names" \
+		"$(head -n 2 trace | cut -d'(' -f1 | xargs)" "syncfs linkat"
 	is "exec: the names of results are flushed before it ends" \
 		"$(grep -om1 linkat trace) $(tail -n 1 trace | cut -d'(' -f1)" "linkat syncfs"
 else
