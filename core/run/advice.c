@@ -877,6 +877,16 @@ static void add_denials(struct finder *f)
 		add_key(f, keys[i]);
 }
 
+/* Clients name the socket that they could not reach: its own line opens it. */
+static bool is_refused_socket(const struct gate_verdict *v, const char *path)
+{
+	for (size_t i = 0; v && i < v->n_denials; i++)
+		if (strcmp(v->denials[i].kind, "unix") == 0 &&
+		    strcmp(v->denials[i].name + strlen("unix:"), path) == 0)
+			return true;
+	return false;
+}
+
 static void add_file(struct finder *f)
 {
 	const struct advice_known *known = f->known;
@@ -884,7 +894,8 @@ static void add_file(struct finder *f)
 	bool is_refused;
 
 	if (!known->gate || (!known->failed && known->is_server) ||
-	    !file_find(&f->files, &file))
+	    !file_find(&f->files, &file) ||
+	    is_refused_socket(known->verdict, file.path))
 		return;
 	f->is_final = file.is_final;
 	/* words of one that succeeded count where we may do it ourselves */
