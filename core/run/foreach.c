@@ -7,6 +7,7 @@
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/client/client.h"
+#include "core/run/hold.h"
 #include "core/run/jobs.h"
 #include "core/run/step_words.h"
 
@@ -41,8 +42,9 @@ struct foreach {
 	struct values_read read;
 	struct err err; /* of the last element that cannot begin */
 	const char *cancelled;
-	size_t n_bytes; /* of results */
-	bool is_over;	/* n_bytes are too many */
+	size_t n_bytes;	   /* of results */
+	bool is_over;	   /* n_bytes are too many */
+	struct hold *hold; /* owned; NULL: it repeats no routine */
 };
 
 /* ---- what an execution gave ---- */
@@ -343,8 +345,12 @@ static bool go_on(void *arg)
 	} while (client && client_look_ahead(client));
 	if (f->n_ended < f->n)
 		return can_begin(f);
+	hold_end(f->hold);
+	if (!hold_is_over(f->hold))
+		return false;
 	jobs_leave(f->ctx.jobs, &f->giver);
 	j = judge_all(f);
+	hold_judge(f->hold, &j);
 	step_close(f->whole, &j);
 	return false;
 }
@@ -360,6 +366,8 @@ static void begin(struct step_run *s)
 	f->whole = s;
 	f->ctx = *s->ctx;
 	f->ctx.whole = s;
+	f->hold = step->routine ? hold_new(s) : NULL;
+	f->ctx.hold = f->hold;
 	f->ctx.step_ended = on_ended;
 	f->ctx.ended_arg = f;
 	/* the whole shows it, once */
@@ -386,6 +394,7 @@ static void stop(struct step_run *s, const char *why)
 	for (size_t i = 0; i < f->n_slots; i++)
 		if (f->slot[i].is_used)
 			step_cancel(&f->slot[i].run, why);
+	hold_cancel(f->hold, why);
 }
 
 static void release(struct step_run *s)
@@ -402,6 +411,7 @@ static void release(struct step_run *s)
 		}
 	for (size_t i = 0; i < f->n; i++)
 		free((char *)(uintptr_t)f->later[i].p);
+	hold_free(f->hold);
 	arena_release(&f->read.arena);
 	buf_release(&f->data);
 	buf_release(&f->body);

@@ -5,6 +5,7 @@
 #include "core/base/jw.h"
 #include "core/base/mem.h"
 #include "core/run/approve.h"
+#include "core/run/hold.h"
 #include "core/run/step_words.h"
 #include "core/toml/toml.h"
 #include "core/run/walk.h"
@@ -27,9 +28,7 @@ struct many {
 	const struct run_many *m;
 	struct jobs_giver giver;
 	struct one *first; /* running inputs; owned */
-	/* Begins nothing, and expects all servers, so that they stay between
-	   two inputs; owned, NULL before the first. */
-	struct one *holder;
+	struct hold *hold; /* of the servers, between two inputs; owned */
 	size_t n_running, n_ok, n_failed;
 	bool has_all; /* no input is left */
 	const char *cancelled;
@@ -84,8 +83,10 @@ static bool go_on_one(void *arg)
 		return more;
 	jobs_leave(whole->ctx->jobs, &o->giver);
 	walk_report(&o->walk, &o->arena, &report);
-	for (size_t i = 0; i < report.n_steps; i++)
+	for (size_t i = 0; i < report.n_steps; i++) {
+		hold_take(o->all->hold, i, &o->walk.runs[i]);
 		step_take_over(whole, &o->walk.runs[i]);
+	}
 	finish(o, &report);
 	return false;
 }
@@ -116,8 +117,10 @@ static int plan_one(struct one *o, struct err *err)
 	if (plan_make(&options, &o->arena, &o->walk.plan, err) < 0)
 		return -1;
 	o->walk.input = o->input.id;
+	hold_open(all->hold, &options, o->input.id);
 	walk_init(&o->walk, ctx->world, &o->arena);
 	o->walk.ctx.shows_advice = true;
+	o->walk.ctx.hold = all->hold;
 	o->walk.ctx.path =
 		arena_printf(&o->arena, "%s/", all->whole->plan->step->name);
 	return 0;
@@ -136,40 +139,11 @@ static struct one *new_one(struct many *all, const struct many_input *input)
 	return o;
 }
 
-static void begin_holder(struct many *all, const struct many_input *input)
-{
-	/* the text lives as long as the holder */
-	struct one *o = new_one(all, input);
-
-	o->input.object = arena_str(&o->arena, input->object);
-	all->holder = o;
-	if (plan_one(o, ERR_IGNORED) == 0)
-		return;
-	all->holder = NULL;
-	free_one(o);
-}
-
-/* The servers end: nothing of the routine comes any more. */
-static void end_holder(struct many *all)
-{
-	struct one *o = all->holder;
-
-	if (!o)
-		return;
-	walk_cancel(&o->walk, "all inputs have run");
-	while (!walk_is_over(&o->walk))
-		(void)!walk_go(&o->walk);
-	all->holder = NULL;
-	free_one(o);
-}
-
 static void begin_one(struct many *all, const struct many_input *input)
 {
 	struct one *o = new_one(all, input);
 	struct err err = ERR_INIT;
 
-	if (!all->holder)
-		begin_holder(all, input);
 	o->next = all->first;
 	all->first = o;
 	all->n_running++;
@@ -201,6 +175,7 @@ static void close_all(struct many *all)
 			all->n_failed, all->n_failed + all->n_ok,
 			STR_ARG(all->why)));
 	}
+	hold_judge(all->hold, &j);
 	step_close(whole, &j);
 }
 
@@ -220,8 +195,10 @@ static bool go_on(void *arg)
 	if (all->n_running || (!all->has_all && !all->cancelled))
 		return !all->has_all && !all->cancelled &&
 		       all->n_running < all->m->max && jobs_have_room(jobs);
+	hold_end(all->hold);
+	if (!hold_is_over(all->hold))
+		return false;
 	jobs_leave(all->whole->ctx->jobs, &all->giver);
-	end_holder(all);
 	close_all(all);
 	return false;
 }
@@ -233,6 +210,7 @@ static void begin(struct step_run *s)
 	s->work = all;
 	all->whole = s;
 	all->m = s->ctx->world->many;
+	all->hold = hold_new(s);
 	all->giver = (struct jobs_giver){go_on, all};
 	jobs_join(s->ctx->jobs, &all->giver);
 }
@@ -245,16 +223,15 @@ static void stop(struct step_run *s, const char *why)
 	s->ctx->jobs->has_news = true;
 	for (struct one *o = all->first; o; o = o->next)
 		walk_cancel(&o->walk, why);
+	hold_cancel(all->hold, why);
 }
 
 static void release(struct step_run *s)
 {
 	struct many *all = s->work;
 
-	if (all && all->holder) {
-		all->holder->next = all->first;
-		all->first = all->holder;
-	}
+	if (all)
+		hold_free(all->hold);
 	while (all && all->first) {
 		struct one *o = all->first;
 

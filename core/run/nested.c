@@ -7,6 +7,7 @@
 #include "core/base/mem.h"
 #include "core/report/render.h"
 #include "core/run/approve.h"
+#include "core/run/hold.h"
 #include "core/run/step_words.h"
 #include "core/run/walk.h"
 
@@ -15,6 +16,7 @@ struct nested {
 	struct arena arena; /* of the plan and the report */
 	struct walk walk;
 	struct jobs_giver giver;
+	struct hold *hold; /* of its servers, in another step; NULL: none */
 };
 
 /* ---- what it came to ---- */
@@ -69,6 +71,7 @@ static void finish(struct nested *n)
 	for (size_t i = 0; i < report.n_steps; i++) {
 		step_keep_words(whole, &report.steps[i]);
 		add_body(&body, &report.steps[i]);
+		hold_take(n->hold, i, &n->walk.runs[i]);
 		step_take_over(whole, &n->walk.runs[i]);
 	}
 	j.data = data_of(&report, &whole->arena);
@@ -131,10 +134,13 @@ static void begin(struct step_run *s)
 		step_close(s, &j);
 		return;
 	}
+	n->hold = hold_of(s->ctx->hold, s);
+	hold_open(n->hold, &o, s->ctx->input);
 	n->walk.input = s->ctx->input;
 	walk_init(&n->walk, s->ctx->world, &n->arena);
 	/* the whole shows it, once */
 	n->walk.ctx.shows_advice = true;
+	n->walk.ctx.hold = n->hold;
 	n->walk.ctx.path = arena_printf(&n->arena, "%s%s/", s->ctx->path,
 					s->plan->step->name);
 	jobs_join(s->ctx->jobs, &n->giver);

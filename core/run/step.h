@@ -86,6 +86,9 @@ struct step_context {
 	/* Choose who does a step, or one of the executions of `whole`. */
 	const struct step_doer *(*doer)(const struct step_run *s);
 	struct step_run *whole; /* step whose executions these are; or NULL */
+	/* Servers of a routine that runs again: of this step, or of the routine
+	   that it stands in; or NULL (hold.h). */
+	struct hold *hold;
 	void *input;	   /* id of struct many_input that it is for; or NULL */
 	uint64_t grace_ms; /* between the steps of an orderly end */
 	void (*step_ended)(void *ended_arg, struct step_run *s);

@@ -639,6 +639,27 @@ run_matins run -c shared.toml strict --json
 json_is "a step that minds refusals shares no process with one that does not" \
 	step_results[0].state ok step_results[0].refused absent \
 	step_results[1].state failed step_results[1].reason refused
+cat >>shared.toml <<-END
+	[routines.each]
+	[[routines.each.steps]]
+	name = "loose"
+	type = "routine"
+	routine = "r"
+	foreach = "\$input.all"
+	[[routines.each.steps]]
+	name = "strict"
+	type = "routine"
+	routine = "strict"
+	foreach = "\$input.all"
+END
+run_matins run -c shared.toml each -p all='[1,2]' --json
+json_is "a routine for each element: the step around says what its server was refused" \
+	step_results[0].refused true step_results[0].state ok \
+	step_results[0].advice[0].text '~/date'
+json_is "a routine for each element: on_refusal fails the step around" \
+	step_results[1].state failed step_results[1].reason refused \
+	step_results[1].error '~^run: something was refused' \
+	step_results[1].data.items[1].state ok
 run_matins call run -s s -c shared.toml
 exit_is "a call that was answered in spite of a refusal" 0
 err_like "is said, whatever the state" 'denied: start /usr/bin/date by .*--exec date$'

@@ -73,6 +73,29 @@ json_is "a routine within shares the servers" \
 	step_results[1].data.step_results[0].output '{"a":2}' \
 	step_results[0].run.mcp.messages 6 step_results[2].run.session_of one
 
+# one that runs again keeps its servers between two passes
+{
+	printf '[servers.s]\ncommand = "sh"\nargs = ["-c", "%s"]\n' \
+		"echo start >>$T/starts/log; exec $PEER $T/serve.peer"
+	printf 'sandbox = { exec = ["%s"], write = ["%s"], read = ["%s"] }\n' \
+		"$PEER" "$T/starts" "$T/serve.peer"
+	step top each routine 'routine = "sub"' 'foreach = "$input.all"'
+	step top two routine 'routine = "sub"' 'foreach = "$input.all"' 'max_parallel = 2'
+	step sub deeper routine 'routine = "deep"'
+	step sub in mcp-client 'server = "s"' 'tool = "echo"' 'params = { a = 2 }'
+	step deep own mcp-client 'server = "s"' 'tool = "echo"' 'sandbox = { memory = "1GiB" }' \
+		'params = { a = "deep" }'
+} >again.toml
+mkdir -m 777 starts
+run_matins run -c again.toml top -p all='[1,2,3,4,5]' --json
+exit_is "a routine for each element, with servers: status 0" 0
+json_is "a routine for each element: each pass has its answer" \
+	step_results[0].data.items[4].data.step_results[1].output '{"a":2}' \
+	step_results[1].data.items[4].data.step_results[1].output '{"a":2}'
+is "a routine for each element: its server, and one further within, start once" \
+	"$(wc -l <starts/log)" 4
+nothing_left "a routine for each element: no server is left" "$T/serve.peer"
+
 # parameters that it declares
 {
 	printf '[routines.sub.params]\nn = { type = "integer", maximum = 9 }\n'
