@@ -686,8 +686,9 @@ struct strlist server_words(const struct toml_value *table, struct arena *arena)
 	struct strlist words = {NULL, 0};
 	const struct toml_member *m = server_member(table, false);
 
-	if (m)
-		take_program(&t, find_key(m->key), m->key, &m->value);
+	if (!m)
+		return words;
+	take_program(&t, find_key(m->key), m->key, &m->value);
 	m = server_member(table, true);
 	if (m)
 		take_args(&t, NULL, m->key, &m->value);

@@ -81,7 +81,8 @@ struct toml_member *server_member(const struct toml_value *table, bool is_args)
 const char *server_conflict(const struct toml_value *table) MUST_USE;
 /* Does a key of that name have the program or its arguments? */
 bool server_starts(const char *name) MUST_USE;
-/* Program and arguments of a definition as they are written. */
+/* Program and arguments of a definition as they are written; n = 0 without a
+   program. */
 struct strlist server_words(const struct toml_value *table, struct arena *arena)
 	MUST_USE;
 
