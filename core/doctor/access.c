@@ -338,6 +338,8 @@ static void look_at_authorization(struct doctor *d, const char *name,
 			 auth->token_endpoint);
 	look_at_endpoint(d, name, server, "authorization_endpoint",
 			 auth->authorization_endpoint);
+	look_at_endpoint(d, name, server, "idp_token_endpoint",
+			 auth->idp_token_endpoint);
 	/* a client with a credential needs a fixed issuer; a public one does
 	   not */
 	if (!auth->issuer && !auth->token_endpoint &&

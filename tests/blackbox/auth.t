@@ -277,6 +277,9 @@ err_like "check of a token_endpoint in clear: said" 'warning: server "ci": token
 run_matins doctor -c clear.toml r
 exit_is "doctor of a token_endpoint in clear: status 1" 1
 out_like "doctor of a token_endpoint in clear: said" 'ci: token_endpoint is not https'
+sed 's|^client_id|idp_token_endpoint = "http://idp.example/token"\n&|' ci.toml >idp.toml
+run_matins doctor -c idp.toml r
+out_like "doctor of an idp_token_endpoint in clear: said" 'ci: idp_token_endpoint is not https'
 sed -i 's|http://as.example/token|http://127.0.0.1:9/token|' clear.toml
 run_matins check clear.toml
 err_unlike "on this machine it may be http" 'token_endpoint is not https'
