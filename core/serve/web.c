@@ -499,6 +499,7 @@ static void on_sweep(void *arg)
 	if (is_old)
 		end_session(s);
 	drop_unread(w, now);
+	server_forget(&w->newer, now, WEB_INPUT_S * NS_PER_S);
 	for (struct link *l = w->links; l; l = l->next)
 		if (l->use < LINK_STREAM && l->until_ns < now)
 			close_link(l);

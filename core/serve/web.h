@@ -27,6 +27,9 @@
 /* A call of the older era whose connection has ended, and whose session has no
    other, ends then, seconds: its result would reach nobody. */
 #define WEB_GONE_S 5
+/* A call of the newer era that waits for input is given up then, seconds: a
+   person may have to log in elsewhere. */
+#define WEB_INPUT_S 600
 /* Connections at one time. */
 #define WEB_CONNECTIONS 512
 /* So many of them stay free, and are for those that have shown no token yet.

@@ -470,6 +470,7 @@ static void park(struct server_call *c)
 	free((char *)c->id.raw.p);
 	c->id.raw = c->token = (struct str){NULL, 0};
 	c->to = NULL;
+	c->parked_ns = 0;
 	bound_parked(s, c);
 }
 
@@ -1233,6 +1234,21 @@ void server_end(struct server_session *s)
 	for (c = s->calls; c; c = next) {
 		next = c->next;
 		if (c->listens || c->questions || !c->id.raw.p)
+			drop_call(c);
+	}
+}
+
+void server_forget(struct server_session *s, uint64_t now_ns, uint64_t after_ns)
+{
+	struct server_call *c = s->calls, *next;
+
+	for (; c; c = next) {
+		next = c->next;
+		if (!is_parked(c))
+			continue;
+		if (!c->parked_ns)
+			c->parked_ns = now_ns;
+		if (now_ns - c->parked_ns > after_ns)
 			drop_call(c);
 	}
 }

@@ -149,6 +149,8 @@ struct server_call {
 	struct server_question *questions;
 	unsigned listens; /* bits of the changes that it is told of */
 	char state[SERVER_STATE_BYTES];
+	uint64_t
+		parked_ns; /* server_forget() found it parked first; 0: never */
 	struct server_call *next;
 };
 
@@ -195,6 +197,15 @@ void server_message(struct server_session *s, struct str message, void *to);
 /* The client reads there no more: calls of the newer era are gone, others go on
    without a reader. to  NULL: those, too, are gone now */
 void server_drop(struct server_session *s, const void *to);
+/*
+ * Give up calls that wait for input which nobody brings: such a call keeps a
+ * server of the older era from asking others.
+ *
+ * now_ns    of a clock that only goes on; called every now and then
+ * after_ns  time that a person has to answer
+ */
+void server_forget(struct server_session *s, uint64_t now_ns,
+		   uint64_t after_ns);
 /*
  * Tell the client that a list has changed, if it wants to know.
  *

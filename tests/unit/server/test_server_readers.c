@@ -201,6 +201,28 @@ TEST(readers, the_oldest_call_asks_last, keeps_its_question)
 	buf_release(&r.log);
 }
 
+TEST(readers, a_call_whose_input_nobody_brings, is_given_up)
+{
+	struct readers r;
+
+	open_readers(&r);
+	r.s.is_shared = true;
+	tell(&r, "one", STR(ALONE));
+	assert_non_null(park(r.open));
+	tell(&r, "two", STR(ALONE));
+	server_forget(&r.s, 100, 50);
+	server_forget(&r.s, 150, 50);
+	assert_int_equal(r.s.n_calls, 2);
+	server_forget(&r.s, 151, 50);
+	assert_int_equal(r.s.n_calls, 1);
+	/* the other has only just begun to wait */
+	assert_non_null(park(r.open));
+	server_forget(&r.s, 190, 50);
+	assert_int_equal(r.s.n_calls, 1);
+	server_release(&r.s);
+	buf_release(&r.log);
+}
+
 /* Answer a call of the newer era, which declares nothing, as a server did. */
 static void pass(struct readers *r, const char *result, bool is_read)
 {
