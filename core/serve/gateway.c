@@ -8,6 +8,7 @@
 #include "core/base/scan.h"
 #include "core/base/state_dir.h"
 #include "core/client/audited.h"
+#include "core/client/backoff.h"
 #include "core/client/tool_check.h"
 #include "core/mcp/wire/http_fields.h"
 #include "core/mcp/wire/merged_name.h"
@@ -48,11 +49,14 @@ struct upstream {
 	struct pool_user user; /* .server is NULL: it is not expected */
 	struct env env;
 	bool is_told;	      /* a start failed, and that was said */
+	bool is_told_change;  /* the subscription told one */
 	const char *wrong;    /* why it cannot be used; NULL: it can */
 	struct deal *waiting; /* until it is open, the newest first */
 	struct deal *deals;   /* calls in flight */
 	struct watched *watched;
 	uint64_t listen; /* ticket of the subscription, newer era; 0: none */
+	struct backoff pause;	       /* of the next, where it ended */
+	struct loop_timer listen_next; /* it is due */
 	struct shelf lists[N_KINDS];
 };
 
@@ -85,6 +89,7 @@ struct deal {
 				  the URI for clients */
 	struct buf beside;     /* of client_call; empty: questions are put */
 	struct query *queries; /* questions that are with the client */
+	bool is_early; /* it waits until the era of the server is known */
 };
 
 /* A question of a server that is with the client. */
@@ -342,15 +347,29 @@ static void refused(struct pool_user *u, const struct err *err)
 	free((char *)why);
 }
 
+static struct deal *take_early(const struct upstream *up)
+{
+	struct deal *d = up->deals;
+
+	while (d && !d->is_early)
+		d = d->next;
+	if (d)
+		d->is_early = false;
+	return d;
+}
+
 static void closed(struct pool_user *u, struct client *c)
 {
 	struct upstream *up = u->arg;
+	struct deal *d;
 
 	if (*client_failure_sentence(c) && !up->g->is_ending)
 		log_warning("server %s: %s %s", up->server->name,
 			    client_failure_sentence(c),
 			    client_failure_details(c));
 	up->listen = 0;
+	while ((d = take_early(up)))
+		fail_deal(d, client_failure_sentence(c));
 	/* calls that wait have it started again */
 	if (!up->waiting)
 		leave(up);
@@ -727,12 +746,21 @@ static const struct watched *find_own(const struct upstream *up, struct str own)
 	return w;
 }
 
+/* The server ended the subscription: begin another after a pause. One that it
+   refuses stays so until something else is watched. */
 static void on_listen_over(void *arg, const struct client_event *e)
 {
 	struct upstream *up = arg;
+	struct loop *l = up->g->o.loop;
 
-	if (up->listen == e->ticket)
-		up->listen = 0;
+	if (up->listen != e->ticket)
+		return;
+	up->listen = 0;
+	if (e->type != CLIENT_RESULT)
+		return;
+	backoff_ended(&up->pause, up->is_told_change, loop_now(l));
+	up->is_told_change = false;
+	loop_timer_set(l, &up->listen_next, up->pause.not_before_ns);
 }
 
 /* Subscribe to all of them at once; those of before end afterwards, so that no
@@ -762,6 +790,16 @@ static void listen_anew(struct upstream *up)
 		log_debug("server %s: %s", up->server->name, err.msg);
 	if (before)
 		client_cancel(client, before, REASON_CANCELLED, NULL);
+}
+
+static void on_listen_due(void *arg)
+{
+	struct upstream *up = arg;
+	struct client *client = up->user.client;
+
+	if (client && client_is_ready(client) && is_alone(client) &&
+	    up->watched && !up->listen)
+		listen_anew(up);
 }
 
 /* Tell a server of the older era; whether it takes it changes nothing. */
@@ -846,6 +884,7 @@ static void tell_update(struct upstream *up, struct str uri)
 	const struct gateway *g = up->g;
 	bool is_less = false;
 
+	up->is_told_change = true;
 	for (struct watched *w = up->watched; w; w = w->next) {
 		AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 		struct str own = str_of(w->own), shown = str_of(w->shown);
@@ -862,7 +901,8 @@ static void tell_update(struct upstream *up, struct str uri)
 
 /*
  * Watch, or watch no more, what a request of the older era names. False: it is
- * handed on to the server, whose answer counts.
+ * handed on to the server, whose answer counts. Before the server is ready
+ * nobody knows which of both it takes.
  */
 static bool take_watch(struct deal *d)
 {
@@ -872,6 +912,9 @@ static bool take_watch(struct deal *d)
 
 	if (!is_on && strcmp(d->method, "resources/unsubscribe") != 0)
 		return false;
+	d->is_early = !client_is_ready(up->user.client);
+	if (d->is_early)
+		return true;
 	if (is_on && !server_watch(d->call, shown)) {
 		server_refuse(end_deal(d), RPC_INTERNAL_ERROR,
 			      "too many resources are watched");
@@ -925,6 +968,17 @@ static void tell_log(struct upstream *up, const struct client_event *e)
 		server_log(d->call, clean(up, e->of->params, &room));
 }
 
+static void send_call(struct deal *d, bool as_task);
+
+static void on_ready(struct upstream *up)
+{
+	struct deal *d;
+
+	watch_again(up);
+	while ((d = take_early(up)))
+		send_call(d, false);
+}
+
 static bool on_event(struct pool_user *u, const struct client_event *e)
 {
 	struct upstream *up = u->arg;
@@ -936,7 +990,7 @@ static bool on_event(struct pool_user *u, const struct client_event *e)
 	if (e->type == CLIENT_LOG)
 		tell_log(up, e);
 	if (e->type == CLIENT_READY)
-		watch_again(up);
+		on_ready(up);
 	if (e->type == CLIENT_CHANGED &&
 	    !strcmp(e->of->method, "notifications/resources/updated"))
 		tell_update(up, e->of->message);
@@ -1537,6 +1591,8 @@ int gateway_new(const struct gateway_options *o, struct arena *arena,
 	g->up = ARENA_ARRAY(arena, struct upstream, g->n + 1);
 	for (size_t i = 0; i < g->n; i++) {
 		g->up[i].g = g;
+		g->up[i].listen_next = (struct loop_timer){
+			.fire = on_listen_due, .arg = &g->up[i]};
 		g->up[i].plan = &plan->steps[i];
 		g->up[i].server = plan->steps[i].step->server;
 		open_upstream(&g->up[i], arena);
@@ -1568,6 +1624,7 @@ void gateway_free(struct gateway *g)
 		struct upstream *up = &g->up[i];
 		struct deal *d, *next;
 
+		loop_timer_clear(g->o.loop, &up->listen_next);
 		for (d = up->waiting; d; d = next) {
 			next = d->next;
 			free_deal(d);

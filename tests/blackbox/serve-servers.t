@@ -207,6 +207,10 @@ is "a server of the older era: its resources are watched" \
 	"$(serve_scene watch_old)" ""
 is "one of the newer era, by a URI with its name: likewise" \
 	"$(serve_scene watch_new)" ""
+is "resources are watched before anything else is asked of a server" \
+	"$(serve_scene early)" ""
+is "a subscription that a server of the newer era ended is begun again" \
+	"$(serve_scene ended)" ""
 is "a subscription of the newer era watches resources of both" \
 	"$(serve_scene listen)" ""
 is "log messages come as they are wanted" "$(serve_scene logs)" ""

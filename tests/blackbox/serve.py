@@ -444,6 +444,32 @@ def watch_new(c):
     watch(c, "new", "new+")
 
 
+def early(c):
+    """Resources are watched by the first request that a server gets."""
+    c.hello()
+    m = c.ask("resources/subscribe", {"uri": "test://none"})
+    if "error" not in m:
+        say("older era: nobody has it", m)
+    for uri in WATCHED, "new+" + WATCHED:
+        m = c.ask("resources/subscribe", {"uri": uri})
+        if m.get("result") != {}:
+            say(uri, m)
+    await_updates(c, 2)
+
+
+def ended(c):
+    """A subscription that the server ends is begun again."""
+    uri = "new+" + WATCHED
+    c.hello()
+    c.ask("resources/subscribe", {"uri": uri})
+    await_updates(c, 1)
+    del c.messages[:]
+    c.ask("tools/call", {"name": "mcp__new__test_end_subscriptions"})
+    await_updates(c, 1)
+    if touch(c, "new")[1] != [uri, uri + "/part"]:
+        say("watched again", c.messages)
+
+
 def listen(c):
     """Resources are watched by a subscription of the newer era."""
     uris = [WATCHED, "new+" + WATCHED]

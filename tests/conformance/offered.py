@@ -193,6 +193,15 @@ def touch(*_):
     return content(text(f"told {told}"))
 
 
+def end_subscriptions(*_):
+    """End each subscription as a server does that has to let go of it."""
+    for number in list(listening):
+        del listening[number]
+        put(id=number, result={"resultType": "complete", "_meta": {
+            META + "subscriptionId": number}})
+    return content(text("ended"))
+
+
 SCHEMA = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
@@ -263,6 +272,7 @@ TOOLS = {
     "test_trigger_tool_change": changes("tools"),
     "test_trigger_prompt_change": changes("prompts"),
     "test_trigger_resource_change": touch,
+    "test_end_subscriptions": end_subscriptions,
     REQUIRED + "elicitation": once(user_name=NAME),
     REQUIRED + "sampling": once(capital_question=sample("Paris?")),
     REQUIRED + "list_roots": once(client_roots=ROOTS),
