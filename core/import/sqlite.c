@@ -36,14 +36,17 @@ static int stop(void *arg)
 	return 1;
 }
 
-/* A row by the names of its columns; NULL is no member. */
-static struct toml_value of_row(sqlite3_stmt *row, struct arena *arena)
+/* Add a row by the names of its columns; NULL is no member. A damaged database
+   may have any bytes for a text. */
+static int add_row(sqlite3_stmt *row, struct arena *arena,
+		   struct toml_value *rows, struct err *err)
 {
 	struct toml_value v = {.type = TOML_TABLE};
 
 	for (int i = 0; i < lib.sqlite3_column_count(row); i++) {
 		const char *text =
 			(const char *)lib.sqlite3_column_text(row, i);
+		const char *name = lib.sqlite3_column_name(row, i);
 		struct toml_value value = {.type = TOML_STRING};
 
 		if (!text)
@@ -52,10 +55,15 @@ static struct toml_value of_row(sqlite3_stmt *row, struct arena *arena)
 			arena,
 			(struct str){text,
 				     (size_t)lib.sqlite3_column_bytes(row, i)});
-		(void)tree_add(&v, lib.sqlite3_column_name(row, i), value,
-			       arena);
+		if (!str_is_utf8(value.string) || !str_is_utf8(str_of(name)))
+			return err_set(err, ERR_CONFIG,
+				       "the database: row %zu, column %d is "
+				       "not UTF-8",
+				       rows->array.n + 1, i + 1);
+		(void)tree_add(&v, name, value, arena);
 	}
-	return v;
+	tree_append(rows, v, arena);
+	return 0;
 }
 
 static int read_rows(sqlite3 *db, struct arena *arena, struct toml_value *ret,
@@ -68,10 +76,10 @@ static int read_rows(sqlite3 *db, struct arena *arena, struct toml_value *ret,
 
 	while (r == SQLITE_OK || r == SQLITE_ROW) {
 		r = lib.sqlite3_step(row);
-		if (r == SQLITE_ROW)
-			tree_append(&rows, of_row(row, arena), arena);
+		if (r == SQLITE_ROW && add_row(row, arena, &rows, err) < 0)
+			break;
 	}
-	if (r != SQLITE_DONE)
+	if (r != SQLITE_DONE && r != SQLITE_ROW)
 		err_set(err, ERR_CONFIG, "the database: %s",
 			lib.sqlite3_errmsg(db));
 	(void)lib.sqlite3_finalize(row);

@@ -184,6 +184,19 @@ echo x >"$HOME/.modulex/store.db-wal"
 run_matins import --from modulex
 err_like "a database that is in use: said" 'store.db-wal has writes'
 rm "$HOME/.modulex/store.db-wal"
+cp "$HOME/.modulex/store.db" whole.db
+"$PYTHON" - "$HOME/.modulex/store.db" <<-'END'
+	import sqlite3, sys
+	db = sqlite3.connect(sys.argv[1])
+	db.execute("UPDATE mcp_servers SET command = CAST(X'e001' AS TEXT) WHERE name = 'plain'")
+	db.commit()
+	db.execute("PRAGMA journal_mode = DELETE")
+	db.close()
+END
+run_matins import --from modulex
+exit_is "a database with a text of any bytes: status" 1
+err_like "a database with a text of any bytes: its place" 'the database: row 2, column 2 is not UTF-8'
+cp whole.db "$HOME/.modulex/store.db"
 truncate -s 3000 "$HOME/.modulex/store.db"
 run_matins import --from modulex
 exit_is "a database that was cut: status" 1
