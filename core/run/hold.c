@@ -13,7 +13,7 @@ struct hold {
 	struct step_run *whole;
 	struct arena arena;  /* of the plan */
 	struct walk walk;    /* its steps begin nothing; .runs NULL: not open */
-	struct hold **child; /* of steps that are routines; owned */
+	struct hold **child; /* of steps that are routines; each owned */
 	struct judgement *result; /* first failure of each step */
 	size_t n_open;		  /* steps that expect a server */
 	bool is_ending;
@@ -119,7 +119,7 @@ void hold_open(struct hold *h, const struct plan_options *o, void *input)
 	}
 	h->walk.input = input;
 	walk_init(&h->walk, h->whole->ctx->world, &h->arena);
-	h->child = mem_zalloc(h->walk.plan.n_steps * sizeof(*h->child) + 1);
+	h->child = ARENA_ARRAY(&h->arena, struct hold *, h->walk.plan.n_steps);
 	h->result =
 		ARENA_ARRAY(&h->arena, struct judgement, h->walk.plan.n_steps);
 	begin_steps(h);
@@ -199,7 +199,6 @@ void hold_free(struct hold *h)
 		return;
 	for (size_t i = 0; h->walk.runs && i < h->walk.plan.n_steps; i++)
 		hold_free(h->child[i]);
-	free(h->child);
 	if (!h->whole->ctx)
 		walk_leave_loop(&h->walk);
 	walk_clear(&h->walk);
