@@ -773,6 +773,25 @@ static int begin_after(struct trace *t, struct plan_step *p, struct err *err)
 	return 0;
 }
 
+/* Say why a step that starts no program is not traced. */
+static int say_no_program(struct trace *t, const struct step *step,
+			  struct err *err)
+{
+	if (step->routine)
+		return err_set(err, ERR_USAGE,
+			       "%s runs routine %s; trace that: %s", step->name,
+			       step->routine,
+			       advice_about(&t->config->config, "trace",
+					    advice_words(step->routine, NULL,
+							 &t->arena),
+					    &t->arena));
+	return err_set(err, ERR_USAGE, "%s is %s: there is no program to trace",
+		       step->name,
+		       step->message   ? "answered by a person"
+		       : step->is_sync ? "done by matins itself"
+				       : "a remote server");
+}
+
 static int begin_step(void *arg, struct gate *gate, struct plan_step *step,
 		      struct err *err)
 {
@@ -785,10 +804,7 @@ static int begin_step(void *arg, struct gate *gate, struct plan_step *step,
 	if (step->step->after && begin_after(t, step, err) < 0)
 		return -1;
 	if (!step->request.program)
-		return err_set(err, ERR_USAGE,
-			       "%s is a remote server: there is no program to "
-			       "trace",
-			       step->step->name);
+		return say_no_program(t, step->step, err);
 	/* results would grant what they name to those that made them */
 	if (step->flow->has_results)
 		return err_set(

@@ -89,8 +89,10 @@ const char *advice_words(const char *routine, const char *step,
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
 	text_add_word(&out, routine);
-	buf_addc(&out, ' ');
-	text_add_word(&out, step);
+	if (step) {
+		buf_addc(&out, ' ');
+		text_add_word(&out, step);
+	}
 	return arena_strdup(arena, buf_cstr(&out));
 }
 

@@ -20,7 +20,7 @@ const char *advice_config(const struct config *config, struct arena *arena)
 	MUST_USE;
 
 /* Write the names of a routine and of a step as words of a command, in quotes
-   where a shell would read them otherwise. */
+   where a shell would read them otherwise. step  NULL: the routine alone */
 const char *advice_words(const char *routine, const char *step,
 			 struct arena *arena) MUST_USE;
 

@@ -412,6 +412,37 @@ is "each step has its rows, a failed one as well" \
 run_matins run -c all.toml all --only first,last
 exit_is "and the steps run" 0
 is "with their work done" "$(cat out/copy)" "call the dentist"
+
+cat >none.toml <<'END'
+[routines.none]
+[[routines.none.steps]]
+name = "within"
+type = "routine"
+routine = "other"
+[[routines.none.steps]]
+name = "ask"
+type = "approve"
+message = "go on?"
+[[routines.none.steps]]
+name = "lists"
+type = "sync"
+[routines.other]
+[[routines.other.steps]]
+name = "one"
+type = "script"
+command = "true"
+END
+run_matins trace -c none.toml none within
+exit_is "a step that is a routine: status" 64
+err_like "a step that is a routine names the command that traces it" \
+	'within runs routine other; trace that: matins trace -c .*/none.toml other'
+run_matins trace -c none.toml none ask
+err_like "an approval has no program" \
+	'ask is answered by a person: there is no program to trace'
+run_matins trace -c none.toml none lists
+err_like "a sync step has no program" \
+	'lists is done by matins itself: there is no program to trace'
+
 # ---- steps with the result of another ----
 
 printf '%s\n' '[[routines.chain.steps]]' 'name = "list"' 'type = "script"' \
