@@ -758,8 +758,8 @@ static void look_at_pages(struct doctor *d)
 
 /* ---- all of it ---- */
 
-/* Make a routine without name, with one step for each enabled server that no
-   step of the file uses. Its tool is "": none in particular. */
+/* Make a routine without name, with one step for each server that no step of
+   the file uses. Its tool is "": none in particular. */
 static struct routine *unused_servers(struct doctor *d)
 {
 	const struct config *c = d->config;
@@ -781,7 +781,8 @@ static struct routine *unused_servers(struct doctor *d)
 			}
 		if (is_used)
 			continue;
-		r->steps[r->n_steps++] = plan_server_step(s);
+		r->steps[r->n_steps] = plan_server_step(s);
+		r->steps[r->n_steps++].enabled = s->enabled;
 	}
 	return r;
 }

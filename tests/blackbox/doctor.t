@@ -374,6 +374,14 @@ row "its URL" server ok '^servers\.remote: remote at https://mcp\.example'
 row "its token" credential ok '^servers\.remote token: '
 row "the program that opens a page" program ok '^servers\.remote browser: .*browse is there'
 row "a disabled step is said not to be looked at" step ok '^r/off: .*not looked at'
+{
+	cat declared/all.toml
+	printf '[servers.parked]\ncommand = "not-there"\nenabled = false\n'
+} >declared/parked.toml
+run_matins doctor -c declared/parked.toml --json
+exit_is "a server that is switched off fails nothing" 0
+row "a server that is switched off is said not to be looked at" step ok \
+	'^servers\.parked: disabled, and not looked at'
 run_matins doctor -c declared/all.toml --deep --json
 row "--deep: it is asked, for no tool in particular" answer ok \
 	'^servers\.local: matins-brief .*, 4 tools$'
