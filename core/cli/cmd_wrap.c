@@ -266,6 +266,26 @@ static void hide(struct wrapping *w, const struct import_server *s)
 		(void)scrub_add(w->scrub, toml_get(secret, "secret")->string);
 }
 
+/* Why a server cannot be wrapped as it is written; NULL: it can. */
+static const char *why_unsafe(struct wrapping *w, const struct wrap_server *s,
+			      const struct import_server *as)
+{
+	const char *conflict = server_conflict(s->table), *outer;
+
+	if (conflict)
+		return conflict;
+	outer = outer_variable(&as->variables, &w->f.arena);
+	if (outer)
+		return arena_printf(&w->f.arena,
+				    "sets %s, which would reach matins itself, "
+				    "outside of the sandbox",
+				    outer);
+	if (as->has_unread)
+		return "sets variables in a form that is not read, so one of "
+		       "them may reach matins itself, outside of the sandbox";
+	return NULL;
+}
+
 /* Why a program stays unconfined; NULL: it does not. */
 static const char *why_left(const struct wrap_server *s,
 			    const struct import_server *as)
@@ -294,32 +314,64 @@ static void name_paths(struct wrapping *w, struct import_server *s)
 }
 
 /*
- * Find the words of a server.
+ * Find the grants of a server, by starting it once where that is asked for.
  * returns  1: a signal ended the trace
  */
-static int wrap_one(struct wrapping *w, struct wrap_server *s)
+static int find_grants(struct wrapping *w, struct import_server *as,
+		       struct err *why)
 {
 	bool traces = args_has(w->args, "trace");
+	int r;
+
+	if (traces && foreign_is_off(as)) {
+		log_note("wrap: %s is disabled: not traced", as->name);
+		traces = false;
+	}
+	if (!toml_get(&as->table, "command"))
+		return err_set(why, ERR_CONFIG, "%s",
+			       list_join(&as->lost, "; ", &w->f.arena));
+	if (!traces)
+		return foreign_find(&w->f, as, why);
+	r = foreign_trace(&w->f, as, NULL, w->f.src.folder, why);
+	for (size_t i = 0; r == 0 && i < as->lost.n; i++)
+		log_warning("wrap: %s: %s", as->name, as->lost.item[i]);
+	return r;
+}
+
+/* Write the words that start the server confined. beside  why it does not go
+   behind `matins serve` with the others; NULL: it may */
+static void confine(struct wrapping *w, struct wrap_server *s,
+		    struct import_server *as, const char *beside)
+{
+	if (as->env_file)
+		log_note("wrap: %s: the client reads %s at each start, and "
+			 "sets its variables for matins itself: keep it where "
+			 "no server may write",
+			 as->name, as->env_file);
+	name_paths(w, as);
+	if (args_has(w->args, "serve") && !beside)
+		behind_add(&w->behind, s, as);
+	else
+		add_options(w, as, &s->before);
+	if (beside)
+		log_note("wrap: %s %s: it starts by itself, confined", as->name,
+			 beside);
+}
+
+/* returns  1: a signal ended the trace */
+static int wrap_one(struct wrapping *w, struct wrap_server *s)
+{
 	struct import_server as;
 	struct err why = ERR_INIT;
-	const char *left, *outer, *beside = NULL;
+	const char *left, *beside = NULL;
 	int r;
 
 	w->f.src.folder = s->folder;
 	server_read(&w->f.src, s->name, s->table, &as);
 	hide(w, &as);
-	left = server_conflict(s->table);
-	if (!left && !s->words.n)
+	if (!s->words.n && !server_conflict(s->table))
 		return 0;
-	outer = outer_variable(&as.variables, &w->f.arena);
-	if (!left && outer)
-		left = arena_printf(&w->f.arena,
-				    "sets %s, which would reach matins itself, "
-				    "outside of the sandbox",
-				    outer);
-	if (!left && as.has_unread)
-		left = "sets variables in a form that is not read, so one of "
-		       "them may reach matins itself, outside of the sandbox";
+	left = why_unsafe(w, s, &as);
 	if (!left && is_wrapped(w, &s->words)) {
 		log_note("wrap: %s starts by matins already: it stays as it is",
 			 as.name);
@@ -332,43 +384,17 @@ static int wrap_one(struct wrapping *w, struct wrap_server *s)
 		w->has_failed = true;
 		return 0;
 	}
-	if (traces && foreign_is_off(&as)) {
-		log_note("wrap: %s is disabled: not traced", as.name);
-		traces = false;
-	}
 	if (args_has(w->args, "serve"))
 		beside = behind_why_not(&w->behind, &w->w, s, &as);
-	if (!toml_get(&as.table, "command"))
-		r = err_set(&why, ERR_CONFIG, "%s",
-			    list_join(&as.lost, "; ", &w->f.arena));
-	else if (traces)
-		r = foreign_trace(&w->f, &as, NULL, w->f.src.folder, &why);
-	else
-		r = foreign_find(&w->f, &as, &why);
-	if (r > 0)
-		return 1;
-	for (size_t i = 0; r == 0 && traces && i < as.lost.n; i++)
-		log_warning("wrap: %s: %s", as.name, as.lost.item[i]);
-	if (r == 0) {
-		if (as.env_file)
-			log_note("wrap: %s: the client reads %s at each start, "
-				 "and sets its variables for matins itself: "
-				 "keep it where no server may write",
-				 as.name, as.env_file);
-		name_paths(w, &as);
-		if (args_has(w->args, "serve") && !beside)
-			behind_add(&w->behind, s, &as);
-		else
-			add_options(w, &as, &s->before);
-		if (beside)
-			log_note("wrap: %s %s: it starts by itself, confined",
-				 as.name, beside);
-	} else
+	r = find_grants(w, &as, &why);
+	if (r == 0)
+		confine(w, s, &as, beside);
+	else if (r < 0)
 		log_warning("wrap: %s cannot start confined, so it stays as it "
 			    "is: %s",
 			    as.name, why.msg);
 	w->has_failed |= r < 0;
-	return 0;
+	return r > 0;
 }
 
 /* ---- the file ---- */
