@@ -63,6 +63,26 @@ static int compare_entries(const void *pa, const void *pb)
 
 static bool needs_mount(const struct builder *b, size_t at);
 
+/* Is this a grant to read that lies in one to write, with no private place
+   between? It takes nothing away, so it is no mount. */
+static bool is_read_in_write(const struct builder *b, const struct entry *e)
+{
+	const struct entry *best = NULL;
+
+	if (!e->grant || e->grant->is_write || e->is_protect)
+		return false;
+	for (size_t i = 0; i < b->n; i++) {
+		const struct entry *c = &b->entry[i];
+
+		if (!c->place && (!c->grant || !c->grant->is_write))
+			continue;
+		if (place_covers(c->path, e->path) &&
+		    (!best || strlen(c->path) >= strlen(best->path)))
+			best = c;
+	}
+	return best && best->grant;
+}
+
 /* The nearest entry before `at` that covers its path; NULL = the host's. */
 static const struct entry *find_cover(const struct builder *b, size_t at)
 {
@@ -77,6 +97,8 @@ static const struct entry *find_cover(const struct builder *b, size_t at)
 			continue;
 		/* a protected path that nothing makes writable is no mount */
 		if (e->is_protect && !needs_mount(b, i))
+			continue;
+		if (b->entry[at].is_protect && is_read_in_write(b, e))
 			continue;
 		if (!best || strlen(e->path) >= strlen(best->path))
 			best = e;

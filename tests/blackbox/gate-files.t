@@ -115,6 +115,12 @@ protected() {
 		write @"$git/.git/hooks/post-checkout"
 	expect blocked "the configuration as well" --write "$git" -- \
 		write @"$git/.git/config"
+	expect blocked "reading it as well takes nothing away" --write "$git" \
+		--read "$git/.git/config" -- write @"$git/.git/config"
+	expect blocked "nor does reading its folder" --write "$git" \
+		--read "$git/.git" -- write @"$git/.git/config"
+	expect blocked "nor an argument that names it" --write "$git" -- \
+		write @"$git/.git/config" "$git/.git/config"
 	expect blocked "not by moving it away" --write "$git" -- \
 		rename @"$git/.git/config" @"$git/.git/old"
 	expect blocked "nor the folder above" --write "$git" -- \

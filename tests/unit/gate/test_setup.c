@@ -87,6 +87,22 @@ static const struct view_case {
 	 {VIEW, GRANTS({"/w", RW}), PROTECT({"/w/a/b/c", RO})},
 	 "TAKE /w; ATTR /; ATTR /dev; PUT /w rw; HERE /w/a rw; "
 	 "HERE /w/a/b rw; HERE /w/a/b/c ro; PROC /proc"},
+	{"reading a protected file inside of writing leaves it protected",
+	 {VIEW, GRANTS({"/w", RW}, {"/w/.git/config", RO}),
+	  PROTECT({"/w/.git/config", RO})},
+	 "TAKE /w; ATTR /; ATTR /dev; PUT /w rw; HERE /w/.git rw; "
+	 "HERE /w/.git/config ro; PROC /proc"},
+	{"reading a folder inside of writing leaves what it has protected",
+	 {VIEW, GRANTS({"/w", RW}, {"/w/.git", DIR}),
+	  PROTECT({"/w/.git/config", RO})},
+	 "TAKE /w; ATTR /; ATTR /dev; PUT /w rw; HERE /w/.git rw; "
+	 "HERE /w/.git/config ro; PROC /proc"},
+	{"a protected file in a folder that can only be read needs nothing",
+	 {VIEW, PLACES({"/home/u", .mode = 0700}),
+	  GRANTS({"/home", RW}, {"/home/u/p", DIR}),
+	  PROTECT({"/home/u/p/config", RO})},
+	 "TAKE /home; TAKE /home/u/p; ATTR /; ATTR /dev; PUT /home rw; "
+	 "TMPFS /home/u; PUT /home/u/p ro; PROC /proc"},
 	{"a protected file in a private place needs nothing",
 	 {VIEW, PLACES({"/home/u", .mode = 0700}), GRANTS({"/home", RW}),
 	  PROTECT({"/home/u/state", RO})},
