@@ -178,9 +178,11 @@ static int follow_link(const FTSENT *e, const char *name, char target[PATH_MAX],
 			       target);
 	if (place_is_system(target) && place_is_system(real))
 		return 0;
-	if (!S_ISREG(st.st_mode))
+	/* the gate shows a server what its arguments lead to: an interpreter
+	   may lie in HOME, a diary is none */
+	if (!S_ISREG(st.st_mode) || !(st.st_mode & S_IXUSR))
 		return err_set(err, ERR_CONFIG,
-			       "%s links to %s, which is no file and lies "
+			       "%s links to %s, which is no program and lies "
 			       "outside of the tree",
 			       e->fts_path, target);
 	*ret_real = real;

@@ -2,9 +2,10 @@
  * Whole trees of files: summed, copied, removed.
  *
  * A link stays a link. Its target lies in the tree, or is absolute: a program
- * or library of the system, which root alone changes, or another file, whose
- * bytes belong to the sum. So nothing that a tree has or leads to changes
- * unseen, but for what such a file leads to in turn.
+ * or library of the system, which root alone changes, or another executable
+ * file, whose bytes belong to the sum. So nothing that a tree has or leads to
+ * changes unseen, but for what such a file leads to in turn, and no tree leads
+ * a server to private files.
  */
 #ifndef CORE_INSTALL_FILES_H
 #define CORE_INSTALL_FILES_H

@@ -212,7 +212,10 @@ no_link() {
 no_link "a link out of the folder" ../made/helper.py far.py 'links to ../made/helper.py, which leads out'
 no_link "out of a folder in it" ../../made/helper.py data/far.py 'leads out'
 no_link "out by a way down" data/../../made/helper.py far.py 'leads out'
-no_link "to a folder elsewhere" "$T/made" far 'no file and lies outside'
+no_link "to a folder elsewhere" "$T/made" far 'no program and lies outside'
+echo private >"$T/diary"
+chmod 600 "$T/diary"
+no_link "to a private file elsewhere" "$T/diary" far 'no program and lies outside'
 no_link "to nothing elsewhere" "$T/none" far 'links to .*No such file'
 for target in helper.py ./data/text.txt data /usr/bin/env /usr/lib; do
 	link "$target" more
@@ -224,9 +227,10 @@ done
 link ../helper.py data/more
 ln -s data/more linked/again
 echo '# one' >far.py
+chmod 700 far.py
 ln -s "$T/far.py" linked/far.py
 run_matins add custom linked -- "$PYTHON" server.py
-exit_is "a link up in the folder, and one to a file elsewhere: installed" 0
+exit_is "a link up in the folder, and one to a program elsewhere: installed" 0
 run_matins call t --server linked
 exit_is "while that file is as it was the server starts" 0
 echo '# two' >far.py
@@ -248,6 +252,7 @@ exit_is "a folder over the bounds is not installed" 1
 err_like "it is named" "$T/linked has more than"
 rm linked/large
 truncate -s 5G large
+chmod +x large
 ln -s "$T/large" linked/far
 run_matins add custom linked -- "$PYTHON" server.py
 exit_is "nor one with a link to a file over the bounds" 1
