@@ -394,11 +394,11 @@ static const char *const pip_env[] = {"PIP_INDEX_URL", "PIP_CERT",
 static int run_python(struct install *i, struct task *t,
 		      const char *const *words, struct err *err)
 {
-	t->cwd = i->draft;
+	t->cwd = i->tree;
 	add_words(&t->argv, i->arena, words);
 	/* pip tells its index the name of the system */
 	add_read(t, i->arena, "/etc/debian_version");
-	list_add(&t->policy.write, i->arena, i->draft);
+	list_add(&t->policy.write, i->arena, i->tree);
 	return run(t, i->arena, err);
 }
 
@@ -463,6 +463,7 @@ static int pip_spec(struct install *i, struct task *t, const char **ret,
 				       "add python: to build a folder is to "
 				       "run programs of it: --allow-scripts");
 		*ret = arena_printf(i->arena, "%s/source", i->draft);
+		list_add(&t->policy.write, i->arena, *ret);
 		return mkdir(*ret, 0755) < 0 ? err_sys(err, errno, "%s", *ret)
 					     : files_copy(path, *ret, err);
 	}

@@ -100,6 +100,18 @@ static bool is_named(const char *marker)
 	       memmem(text.p, text.n, tree.p, tree.n);
 }
 
+/* Is this the path of a draft? A marker is a file beside what others made, so
+   nothing else is ever moved by it. */
+static bool is_draft_path(const char *path)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const char *name = strrchr(path, '/'), *drafts = drafts_dir(&arena);
+
+	return name && drafts && name[1] && name[1] != '.' &&
+	       str_eq(str_of(drafts),
+		      (struct str){path, (size_t)(name - path)});
+}
+
 /* Put an older server back whose upgrade was killed; the new one becomes a
    draft again, and keeps its marker. */
 static void put_back(const char *place)
@@ -114,6 +126,7 @@ static void put_back(const char *place)
 	lock = lock_folder(place, LOCK_EX | LOCK_NB);
 	/* without the older one there is the new one alone */
 	if (lock >= 0 && fd_read_regular(marker, &old, ERR_IGNORED) == 0 &&
+	    is_draft_path(buf_cstr(&old)) &&
 	    renameat2(AT_FDCWD, buf_cstr(&old), AT_FDCWD, place,
 		      RENAME_EXCHANGE) < 0 &&
 	    errno == ENOENT)
@@ -249,8 +262,13 @@ int draft_place(struct draft *d, const char *config, const char *written,
 	const char *marker =
 		arena_printf(&d->arena, "%s/%s", d->path,
 			     d->is_upgrade ? UPGRADING : UNFINISHED);
+	const char *other =
+		arena_printf(&d->arena, "%s/%s", d->path,
+			     d->is_upgrade ? UNFINISHED : UPGRADING);
 	AUTO(buf_release) struct buf about = BUF_INIT(BUF_UNBOUNDED);
 
+	if (unlink(other) < 0 && errno != ENOENT)
+		return err_sys(err, errno, "%s", other);
 	if (d->is_upgrade)
 		buf_adds(&about, d->path);
 	else if (config)
