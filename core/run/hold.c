@@ -117,7 +117,8 @@ void hold_open(struct hold *h, const struct plan_options *o, void *input)
 		h->arena = (struct arena)ARENA_INIT;
 		return;
 	}
-	h->walk.input = input;
+	/* an id of its own: it shares no server that is for one input alone */
+	h->walk.input = input ? h : NULL;
 	walk_init(&h->walk, h->whole->ctx->world, &h->arena);
 	h->child = ARENA_ARRAY(&h->arena, struct hold *, h->walk.plan.n_steps);
 	h->result =

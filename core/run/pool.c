@@ -27,6 +27,7 @@
 struct pool_server {
 	struct pool *pool;
 	unsigned char key[SHA256_BYTES];
+	const void *apart;	   /* of its users */
 	size_t expected;	   /* users that have not left */
 	struct pool_user *users;   /* entered, and not left */
 	struct pool_user *starter; /* of the process that runs */
@@ -252,12 +253,14 @@ static struct pool_server *server_for(struct pool *p, const struct pool_user *u)
 	struct err err = ERR_INIT;
 
 	pool_key(u->plan, u->env, key);
-	while (s && memcmp(s->key, key, sizeof(s->key)) != 0)
+	while (s && (s->apart != u->apart ||
+		     memcmp(s->key, key, sizeof(s->key)) != 0))
 		s = s->next;
 	if (s)
 		return s;
 	s = mem_zalloc(sizeof(*s));
 	memcpy(s->key, key, sizeof(s->key));
+	s->apart = u->apart;
 	s->pool = p;
 	s->reconnects =
 		!u->plan->step->server || u->plan->step->server->reconnect;

@@ -68,6 +68,7 @@ struct pool_user {
 	/* Stays longer, and has the server that this one calls; NULL, or with
 	   none: that of the plan. */
 	const struct pool_user *with;
+	const void *apart; /* only users with an equal one share a server */
 	struct mcp_declared can; /* questions that .event can answer */
 
 	/* set by the pool */

@@ -363,6 +363,9 @@ static struct step_session *new_session(struct step_run *s)
 	m->facts = (struct buf)BUF_INIT(BUF_UNBOUNDED);
 	m->user = (struct pool_user){
 		.name = s->plan->step->name,
+		/* the result of an input is final when its steps have ended,
+		   so a server whose refusals fail one is for it alone */
+		.apart = step_minds_refusals(s) ? s->ctx->input : NULL,
 		.plan = s->plan,
 		.env = env_lines(&s->env),
 		.handler = &handler,

@@ -88,10 +88,15 @@ static bool has_advice(const struct step_run *s, struct str text)
 	return false;
 }
 
+bool step_minds_refusals(const struct step_run *s)
+{
+	return strcmp(s->plan->step->on_refusal, "fail") == 0;
+}
+
 static void fail_refused(struct step_run *s)
 {
 	if (s->result.refused && s->result.state == STATE_OK &&
-	    strcmp(s->plan->step->on_refusal, "fail") == 0)
+	    step_minds_refusals(s))
 		report_step_set(&s->result, REASON_REFUSED,
 				STR("something was refused to it, and "
 				    "on_refusal is \"fail\""));

@@ -22,6 +22,8 @@ void step_keep_said(struct step_run *s, struct str err_tail,
  */
 void step_advise(struct step_run *s, struct str err_tail,
 		 const struct gate_verdict *v, struct recording *taped);
+/* Does a refusal fail the step? */
+bool step_minds_refusals(const struct step_run *s) MUST_USE;
 /* Has a call failed because the server has no such tool? */
 bool step_misses_tool(struct step_run *s) MUST_USE;
 /* Keep what a part's program said, and the advice about it; copied, and each

@@ -660,6 +660,34 @@ json_is "a routine for each element: on_refusal fails the step around" \
 	step_results[1].state failed step_results[1].reason refused \
 	step_results[1].error '~^run: something was refused' \
 	step_results[1].data.items[1].state ok
+cat >many.toml <<-END
+	$(sed '/^.routines/,$d' shared.toml)
+	[routines.many]
+	params = { n = { type = "integer" } }
+	[[routines.many.steps]]
+	name = "run"
+	type = "mcp-client"
+	server = "s"
+	tool = "run"
+	on_refusal = "fail"
+	[[routines.many.steps]]
+	name = "look"
+	type = "mcp-client"
+	server = "s"
+	tool = "idle"
+	on_refusal = "fail"
+END
+printf '{"n":%d}\n' 1 2 3 4 >many.jsonl
+run_matins fan plan many --inputs many.jsonl -o many -c many.toml
+for jobs in 1 4; do
+	rm -rf many/results
+	run_matins fan exec many --shard 0 -j $jobs
+	exit_is "inputs of a plan, $jobs at a time: each that was refused something fails" 2
+	run_matins fan collect many -o many-$jobs.json
+	cp many-$jobs.json "$out"
+	json_is "inputs of a plan, $jobs at a time: none is a false success" \
+		ok 0 failed 4
+done
 run_matins call run -s s -c shared.toml
 exit_is "a call that was answered in spite of a refusal" 0
 err_like "is said, whatever the state" 'denied: start /usr/bin/date by .*--exec date$'
