@@ -69,6 +69,39 @@ find "$servers/tiny/tree/lib" -name mcp_server_tiny.py -exec \
 run_matins call t --server tiny
 err_like "a tree that changed is refused" 'not as it was installed'
 
+# ---- a folder is built by its own words ----
+
+mkdir built
+server 'import sys' '"built"' >built/body.py
+cat >built/pyproject.toml <<-'END'
+	[build-system]
+	requires = []
+	build-backend = "backend"
+	backend-path = ["."]
+END
+cat >built/backend.py <<-'END'
+	import os, zipfile
+
+	def build_wheel(folder, config_settings=None, metadata_directory=None):
+	    open("written", "w").close()
+	    name = "built_server-1.0-py3-none-any.whl"
+	    at = "built_server-1.0.dist-info/"
+	    with zipfile.ZipFile(os.path.join(folder, name), "w") as z:
+	        z.write("body.py", "built_server.py")
+	        z.writestr(at + "METADATA", "Metadata-Version: 2.1\nName: built-server\nVersion: 1.0\n")
+	        z.writestr(at + "WHEEL", "Wheel-Version: 1.0\nGenerator: x\n"
+	                   "Root-Is-Purelib: true\nTag: py3-none-any\n")
+	        z.writestr(at + "entry_points.txt", "[console_scripts]\nbuilt-server = built_server:main\n")
+	        z.writestr(at + "RECORD", "")
+	    return name
+END
+offline_matins add python ./built --find-links wheels --allow-scripts
+exit_is "a folder is built where that is allowed" 0
+offline_matins call t --server built
+out_is "its server answers" 'built '
+not_ok "the build wrote into a copy" test -e built/written
+run_matins remove built
+
 # ---- a package that wants to be more ----
 
 mkdir "$HOME/precious"
