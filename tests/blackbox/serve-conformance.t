@@ -110,10 +110,9 @@ denied() {
 			'{"ref":{"type":"ref/prompt"}}')" 'lacks the name'
 }
 
-# Scenarios that wait for messages some hundred milliseconds, or count those of
-# a client that drops what comes together with an answer: on a machine that is
-# busy they are tried again.
-timed=" server-stateless tools-call-with-logging tools-call-with-progress "
+# Scenarios that wait for messages some hundred milliseconds: on a machine that
+# is busy they are tried again.
+timed=" server-stateless tools-call-with-logging "
 
 # suite NAME DATE OPTIONS...: run it against the front on $port
 suite() {

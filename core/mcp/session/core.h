@@ -82,6 +82,7 @@ struct request {
 	bool any_progress;
 	bool progress_held;	   /* not yet passed on */
 	uint64_t next_progress_ns; /* not before, for a bounded rate */
+	uint64_t progress_paid_ns; /* the rate allows what came until then */
 
 	struct request *next, *prev;		    /* in order; of the table */
 	struct request *same_slot[N_REQUESTS_KEYS]; /* of the table */
