@@ -55,6 +55,7 @@ struct upstream {
 	struct deal *deals;   /* calls in flight */
 	struct watched *watched;
 	uint64_t listen; /* ticket of the subscription, newer era; 0: none */
+	struct loop_timer put;	       /* questions are put to clients */
 	struct backoff pause;	       /* of the next, where it ended */
 	struct loop_timer listen_next; /* it is due */
 	struct shelf lists[N_KINDS];
@@ -89,7 +90,11 @@ struct deal {
 				  the URI for clients */
 	struct buf beside;     /* of client_call; empty: questions are put */
 	struct query *queries; /* questions that are with the client */
-	bool is_early; /* it waits until the era of the server is known */
+	bool is_asking;	 /* further questions may come together with them */
+	bool is_waiting; /* they are put, and none is answered */
+	bool is_early;	 /* it is kept until the era of the server is known */
+	bool is_held;	 /* it is kept until others have asked */
+	bool as_task;	 /* of one that is held */
 };
 
 /* A question of a server that is with the client. */
@@ -358,6 +363,17 @@ static struct deal *take_early(const struct upstream *up)
 	return d;
 }
 
+static struct deal *take_held(const struct upstream *up)
+{
+	struct deal *d = up->deals;
+
+	while (d && !d->is_held)
+		d = d->next;
+	if (d)
+		d->is_held = false;
+	return d;
+}
+
 static void closed(struct pool_user *u, struct client *c)
 {
 	struct upstream *up = u->arg;
@@ -368,7 +384,7 @@ static void closed(struct pool_user *u, struct client *c)
 			    client_failure_sentence(c),
 			    client_failure_details(c));
 	up->listen = 0;
-	while ((d = take_early(up)))
+	while ((d = take_early(up)) || (d = take_held(up)))
 		fail_deal(d, client_failure_sentence(c));
 	/* calls that wait have it started again */
 	if (!up->waiting)
@@ -636,6 +652,7 @@ static void on_reply(void *arg, const struct server_reply *r)
 	struct client *client = q->client;
 	uint64_t ask = q->ask;
 
+	q->deal->is_waiting = false;
 	end_query(q);
 	if (r->result.p && scan_type(r->result) == SCAN_OBJECT) {
 		client_answer(client, ask, r->result);
@@ -648,22 +665,92 @@ static void on_reply(void *arg, const struct server_reply *r)
 			    buf_cstr(&why));
 }
 
-/* Call that a question belongs to; NULL: that cannot be said. */
-static struct deal *deal_of(const struct upstream *up, uint64_t ticket)
+static bool is_of_one_client(const struct deal *a, const struct deal *b)
+{
+	return a->call->s == b->call->s && !a->call->s->is_shared;
+}
+
+/*
+ * Find the call that a message of a server belongs to which names none: a call
+ * that waits for answers sends nothing, as long as another may have. NULL: more
+ * than one may have.
+ */
+static struct deal *only_deal(const struct upstream *up)
 {
 	struct deal *only = NULL;
+	bool is_unclear = false;
 
 	for (struct deal *d = up->deals; d; d = d->next) {
-		if (d->is_listing || !d->ticket)
+		if (d->is_listing || !d->ticket ||
+		    (only && !only->is_waiting && d->is_waiting))
 			continue;
-		if (d->ticket == ticket)
-			return d;
-		if (only &&
-		    (only->call->s != d->call->s || d->call->s->is_shared))
-			return NULL;
+		is_unclear = only && only->is_waiting == d->is_waiting &&
+			     (is_unclear || !is_of_one_client(only, d));
 		only = d;
 	}
-	return ticket ? NULL : only;
+	return is_unclear ? NULL : only;
+}
+
+/* Call that a message belongs to; NULL: that cannot be said. */
+static struct deal *deal_of(const struct upstream *up, uint64_t ticket)
+{
+	if (!ticket)
+		return only_deal(up);
+	for (struct deal *d = up->deals; d; d = d->next)
+		if (!d->is_listing && d->ticket == ticket)
+			return d;
+	return NULL;
+}
+
+static void send_call(struct deal *d, bool as_task);
+
+static struct deal *take_asking(const struct upstream *up)
+{
+	struct deal *d = up->deals;
+
+	while (d && !d->is_asking)
+		d = d->next;
+	if (d)
+		d->is_asking = false;
+	return d;
+}
+
+/* Put the questions that have come, and go on with the calls that were held for
+   them. */
+static void on_put(void *arg)
+{
+	struct upstream *up = arg;
+	struct deal *d;
+
+	while ((d = take_asking(up))) {
+		d->is_waiting = d->queries;
+		server_put(d->call);
+	}
+	while ((d = take_held(up)))
+		send_call(d, d->as_task);
+}
+
+/* Wait for further questions of a call. */
+static void put_soon(struct deal *d)
+{
+	struct upstream *up = d->up;
+	struct loop *l = up->g->o.loop;
+
+	d->is_asking = true;
+	d->is_waiting = false;
+	if (!up->put.index)
+		loop_timer_set(l, &up->put,
+			       loop_now(l) + GATEWAY_ASK_MS * NS_PER_MS);
+}
+
+/* May a call of another client ask just now? */
+static bool others_ask(const struct deal *of)
+{
+	const struct deal *d = of->up->deals;
+
+	while (d && (!d->is_asking || is_of_one_client(d, of)))
+		d = d->next;
+	return d;
 }
 
 static bool ask_client(struct upstream *up, const struct client_event *e)
@@ -684,8 +771,10 @@ static bool ask_client(struct upstream *up, const struct client_event *e)
 	d->queries = q;
 	q->question = server_ask(d->call, e->of->method,
 				 clean(up, e->of->params, &room), on_reply, q);
-	if (q->question)
+	if (q->question) {
+		put_soon(d);
 		return true;
+	}
 	end_query(q);
 	client_answer_error(up->user.client, e->of->ask, RPC_METHOD_NOT_FOUND,
 			    "the client behind matins serve cannot be asked "
@@ -700,6 +789,7 @@ static void withdraw(struct upstream *up, uint64_t ask)
 			if (q->ask != ask)
 				continue;
 			server_withdraw(d->call, q->question);
+			d->is_waiting = false;
 			end_query(q);
 			return;
 		}
@@ -968,8 +1058,6 @@ static void tell_log(struct upstream *up, const struct client_event *e)
 		server_log(d->call, clean(up, e->of->params, &room));
 }
 
-static void send_call(struct deal *d, bool as_task);
-
 static void on_ready(struct upstream *up)
 {
 	struct deal *d;
@@ -1147,7 +1235,10 @@ static void send_call(struct deal *d, bool as_task)
 		server_refuse_answers(end_deal(d));
 		return;
 	}
-	if (take_watch(d))
+	/* a question that came after the call would be taken for its own */
+	d->is_held = !is_alone(client) && others_ask(d);
+	d->as_task = as_task;
+	if (d->is_held || take_watch(d))
 		return;
 	call.as_task = as_task;
 	call.beside = buf_str(&d->beside);
@@ -1593,6 +1684,8 @@ int gateway_new(const struct gateway_options *o, struct arena *arena,
 		g->up[i].g = g;
 		g->up[i].listen_next = (struct loop_timer){
 			.fire = on_listen_due, .arg = &g->up[i]};
+		g->up[i].put =
+			(struct loop_timer){.fire = on_put, .arg = &g->up[i]};
 		g->up[i].plan = &plan->steps[i];
 		g->up[i].server = plan->steps[i].step->server;
 		open_upstream(&g->up[i], arena);
@@ -1625,6 +1718,7 @@ void gateway_free(struct gateway *g)
 		struct deal *d, *next;
 
 		loop_timer_clear(g->o.loop, &up->listen_next);
+		loop_timer_clear(g->o.loop, &up->put);
 		for (d = up->waiting; d; d = next) {
 			next = d->next;
 			free_deal(d);

@@ -11,7 +11,9 @@
  * A server is started when it is needed first, by the pool of core/run, with
  * the policy, bounds, pins and audit of its table; all clients share it. One
  * that ends is started again for the next call. Its questions go to the client
- * whose call they belong to. Whatever it sends is passed on byte for byte, but
+ * whose call they belong to; a server of the older era that does not say which
+ * that is, as over pipes, must have one call at most of those that do not wait
+ * for answers. Whatever it sends is passed on byte for byte, but
  * for values of credentials.
  */
 #ifndef CORE_SERVE_GATEWAY_H
@@ -28,6 +30,9 @@
 /* A list waits so long for servers that are slow to start, milliseconds; their
    entries come with a notice of change. */
 #define GATEWAY_LIST_MS 25000
+/* Questions that a server asks within that time of the first are put together,
+   milliseconds; calls of other clients wait for it. */
+#define GATEWAY_ASK_MS 50
 /* Time of one call in all, milliseconds. */
 #define GATEWAY_TOTAL_MS 900000
 

@@ -500,10 +500,14 @@ struct server_question *server_ask(
 		jw_kv_raw(&w.jw, "params", buf_str(&q->params));
 		rpc_end(&w);
 		emit(s, c, SERVER_MESSAGE);
-	} else if (c->id.raw.p) {
-		park(c);
 	}
 	return q;
+}
+
+void server_put(struct server_call *c)
+{
+	if (server_is_alone(c) && c->questions && !is_parked(c))
+		park(c);
 }
 
 /* Hand an answer on; the question is over. */

@@ -23,8 +23,9 @@
  *
  * A method that answers later sets c->gone, which is called where the client
  * cancels or goes; `c` is freed then. Meanwhile it may ask the client
- * (server_ask()): by a request in the older era, by an answer that requires
- * input in the newer one, whose call waits for the request that brings it.
+ * (server_ask()): by a request in the older era, in the newer one by an answer
+ * that requires input (server_put()), whose call waits for the request that
+ * brings it.
  *
  * Both eras are spoken: a request whose `_meta` names a protocol version
  * stands alone (2026-07-28), whatever came before; the others need initialize
@@ -198,8 +199,8 @@ void server_message(struct server_session *s, struct str message, void *to);
    without a reader. to  NULL: those, too, are gone now */
 void server_drop(struct server_session *s, const void *to);
 /*
- * Give up calls that wait for input which nobody brings: such a call keeps a
- * server of the older era from asking others.
+ * Give up calls that wait for input which nobody brings: a server of the older
+ * era still works on them.
  *
  * now_ns    of a clock that only goes on; called every now and then
  * after_ns  time that a person has to answer
@@ -273,7 +274,8 @@ void server_log(struct server_call *c, struct str params);
 /* Rank of the least messages that the client wants during a call; 0: none. */
 unsigned server_log_rank(const struct server_call *c) MUST_USE;
 /*
- * Ask the client, within a call that is open.
+ * Ask the client, within a call that is open. In the newer era the question is
+ * kept until server_put(), or until answers to others come.
  *
  * method    static
  * params    JSON object; copied
@@ -284,6 +286,9 @@ struct server_question *server_ask(
 	struct server_call *c, const char *method, struct str params,
 	void (*answered)(void *arg, const struct server_reply *r), void *arg)
 	MUST_USE;
+/* Put all questions of a call at once, where they are kept. The call of another
+   client may be given up, as there is a bound. */
+void server_put(struct server_call *c);
 /* Take a question back whose answer is not waited for. */
 void server_withdraw(struct server_call *c, struct server_question *q);
 /*

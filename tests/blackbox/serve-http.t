@@ -14,13 +14,16 @@ def put(**m):
     print(json.dumps({"jsonrpc": "2.0", **m}), flush=True)
 
 
-asking = held = None
+held = None
+asking = {}  # id of a question: that of its call
+n = 0
 for line in sys.stdin:
     m = json.loads(line)
-    if "method" not in m and asking:
-        put(id=asking, result={"content": [{
-            "type": "text", "text": json.dumps(m.get("result"))}]})
-        asking = None
+    if "method" not in m and m["id"] in asking:
+        call = asking.pop(m["id"])
+        if call not in asking.values():
+            put(id=call, result={"isError": "error" in m, "content": [{
+                "type": "text", "text": json.dumps(m.get("result"))}]})
     if "id" not in m or "method" not in m:
         continue
     params = m.get("params", {})
@@ -32,18 +35,21 @@ for line in sys.stdin:
             "serverInfo": {"name": "frail", "version": "1"}})
     elif m["method"] == "tools/list":
         put(id=m["id"], result={"tools": [
-            {"name": n, "inputSchema": {"type": "object"}}
-            for n in ("live", "say", "ask", "change", "hold")] + [{
+            {"name": t, "inputSchema": {"type": "object"}}
+            for t in ("live", "say", "ask", "both", "change", "hold")] + [{
                 "name": "where", "inputSchema": {
                     "type": "object", "properties": {"place": {
                         "type": "string", "x-mcp-header": "Place"}}}}]})
     elif m["method"] != "tools/call":
         put(id=m["id"], error={"code": -32601, "message": "no"})
-    elif name == "ask":
-        asking = m["id"]
-        put(id="q", method="elicitation/create", params={
-            "message": "what?", "requestedSchema": {
-                "type": "object", "properties": {"a": {"type": "string"}}}})
+    elif name in ("ask", "both"):
+        for _ in range(1 if name == "ask" else 2):
+            n += 1
+            asking[f"q{n}"] = m["id"]
+            put(id=f"q{n}", method="elicitation/create", params={
+                "message": "what?", "requestedSchema": {
+                    "type": "object",
+                    "properties": {"a": {"type": "string"}}}})
     elif name == "hold":
         held = m["id"]
         with open("held", "w", encoding="ascii"):
@@ -170,6 +176,8 @@ nothing_left "a session that is ended: nothing is left" "$T/begun; sleep 986"
 is "clients that are slow hold nobody up" "$(scene slow)" ""
 is "what a head says must be what the message says" "$(scene heads)" ""
 is "a question is put to no other client" "$(scene crossed)" ""
+is "questions that are not answered keep no other client from being asked" \
+	"$(scene left)" ""
 is "connections without a token go for others" "$(scene crowd)" ""
 is "one client with too many calls closes no connection of another" \
 	"$(scene hog_older)" ""

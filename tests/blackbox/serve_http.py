@@ -331,6 +331,33 @@ def crossed(_):
         say("answer", r)
 
 
+def left(_):
+    """Clients are asked while others have left questions without an answer;
+    several questions at once are put at once."""
+    can = {"elicitation": {}}
+    names = "mcp__frail__ask", "mcp__frail__both", "mcp__frail__ask"
+    old = Client()
+    old.hello(can)
+    r = old.call("tools/call", {"name": names[0]})
+    while not r.r.readline().startswith(b"data: "):
+        pass
+    asked = []
+    for name, n in zip(names, (1, 2, 1)):
+        m = Client().alone("tools/call", {"name": name}, can).answer()
+        if len(m.get("result", {}).get("inputRequests", {})) != n:
+            say(name, "asks", n, m)
+            return
+        asked.append(m["result"])
+    for name, m in zip(names, asked):
+        word = m["requestState"]
+        m = Client().alone("tools/call", {
+            "name": name, "requestState": word, "inputResponses": {
+                k: {"action": "accept", "content": {"a": word}}
+                for k in m["inputRequests"]}}, can).answer()
+        if word not in json.dumps(m):
+            say("the answer of another call", word, m)
+
+
 def crowd(_):
     """More connections than there may be, none with a token."""
     mine = Client()

@@ -56,6 +56,8 @@ AUDIO = {"type": "audio", "data": WAV, "mimeType": "audio/wav"}
 # that names them; its next request brings the answers.
 
 class Asks:
+    does_without = False  # an answer that an older client refuses
+
     def __init__(self, **questions):
         self.questions = questions
 
@@ -97,7 +99,9 @@ def capabilities(_, answers, can):
     questions = dict(q for c, q in known.items() if c in can)
     if not questions or good(answers, *questions):
         return content(text("done"))
-    return Asks(**questions)
+    asks = Asks(**questions)
+    asks.does_without = True
+    return asks
 
 
 def rounds(_, answers, __):
@@ -431,7 +435,8 @@ METHODS = {
 
 # ---- the conversation ----
 
-waiting = {}  # older era: number of a question: (request, its name)
+# older era: number of a question: (request, its name, whether it does without)
+waiting = {}
 numbers = [0]
 
 
@@ -456,22 +461,24 @@ def ask(m, asks):
         if name in m["params"].get("inputResponses", {}):
             continue
         numbers[0] += 1
-        waiting[numbers[0]] = m, name
+        waiting[numbers[0]] = m, name, asks.does_without
         put(id=numbers[0], **question)
 
 
 def on_reply(m):
-    request, name = waiting.pop(m["id"], (None, None))
+    request, name, does_without = waiting.pop(m["id"], (None, None, None))
     if not request:
         return
-    if "error" in m:
-        for n in [n for n, (r, _) in waiting.items() if r is request]:
+    if "error" in m and does_without:
+        m["result"] = {}
+    elif "error" in m:
+        for n in [n for n, w in waiting.items() if w[0] is request]:
             del waiting[n]
         put(id=request["id"], result=content(
             text("refused: " + m["error"]["message"]), isError=True))
         return
     request["params"].setdefault("inputResponses", {})[name] = m["result"]
-    if not any(r is request for r, _ in waiting.values()):
+    if not any(w[0] is request for w in waiting.values()):
         on_request(request)
 
 

@@ -174,8 +174,11 @@ TEST(readers, a_cancelled_call_with_an_open_question, ends_for_its_reader)
 /* Ask within a call that is open, which waits for input from then on. */
 static struct server_question *park(struct server_call *c)
 {
-	return server_ask(c, "sampling/createMessage", STR("{}"), on_reply,
-			  NULL);
+	struct server_question *q = server_ask(c, "sampling/createMessage",
+					       STR("{}"), on_reply, NULL);
+
+	server_put(c);
+	return q;
 }
 
 TEST(readers, the_oldest_call_asks_last, keeps_its_question)
