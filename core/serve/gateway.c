@@ -90,6 +90,8 @@ struct deal {
 				  the URI for clients */
 	struct buf beside;     /* of client_call; empty: questions are put */
 	struct query *queries; /* questions that are with the client */
+	const char *lacks;     /* method that the client could not be asked */
+	const char *needs;     /* and what it must declare for that */
 	bool is_asking;	 /* further questions may come together with them */
 	bool is_waiting; /* they are put, and none is answered */
 	bool is_early;	 /* it is kept until the era of the server is known */
@@ -776,6 +778,8 @@ static bool ask_client(struct upstream *up, const struct client_event *e)
 		return true;
 	}
 	end_query(q);
+	d->lacks = e->of->method;
+	d->needs = server_needs(str_of(d->lacks), e->of->params);
 	client_answer_error(up->user.client, e->of->ask, RPC_METHOD_NOT_FOUND,
 			    "the client behind matins serve cannot be asked "
 			    "that: it does not declare it");
@@ -1109,6 +1113,21 @@ static void tell_progress(struct deal *d, const struct session_event *of)
 	server_progress(d->call, clean(d->up, buf_str(&out), &room));
 }
 
+/*
+ * Name the question that a call failed for, as far as can be said, to a client
+ * of the newer era, which can mend that. A server that does without the answer
+ * has its say.
+ */
+static bool refuse_lacking(struct deal *d)
+{
+	const char *lacks = d->lacks, *needs = d->needs;
+
+	if (!lacks || !server_is_alone(d->call))
+		return false;
+	server_refuse_undeclared(end_deal(d), str_of(lacks), needs);
+	return true;
+}
+
 /* An error of the server; its text without secrets. */
 static void pass_error(struct deal *d, const struct session_event *of)
 {
@@ -1137,13 +1156,16 @@ static void on_answer(void *arg, const struct client_event *e)
 				      "the server's result is no object");
 			return;
 		}
+		if (scan_true(e->of->result, "isError") && refuse_lacking(d))
+			return;
 		result = clean(d->up, e->of->result, &room);
 		is_read = !strcmp(d->method, "resources/read");
 		server_pass(end_deal(d), result, is_read);
 		return;
 	case CLIENT_ERROR:
 		refuse_watch(d);
-		pass_error(d, e->of);
+		if (!refuse_lacking(d))
+			pass_error(d, e->of);
 		return;
 	case CLIENT_FAILED:
 		refuse_watch(d);

@@ -254,53 +254,88 @@ static bool can_be_asked(const struct server_call *c, const char *method,
 	return strcmp(method, "roots/list") ? c->can.sampling : c->can.roots;
 }
 
-/* The first question of a result that this client cannot be asked; {NULL, 0}:
-   there is none. */
-static struct str undeclared(const struct server_call *c, struct str result)
+const char *server_needs(struct str method, struct str params)
 {
-	static const char *const known[] = {"roots/list", "elicitation/create",
-					    "sampling/createMessage"};
+	if (str_eq(method, STR("sampling/createMessage")))
+		return "{\"sampling\":{}}";
+	if (str_eq(method, STR("roots/list")))
+		return "{\"roots\":{}}";
+	if (!str_eq(method, STR("elicitation/create")))
+		return NULL;
+	return scan_is(scan_some(params, "mode"), "url")
+		       ? "{\"elicitation\":{\"url\":{}}}"
+		       : "{\"elicitation\":{\"form\":{}}}";
+}
+
+void server_refuse_undeclared(struct server_call *c, struct str method,
+			      const char *needs)
+{
+	AUTO(buf_release) struct buf why = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf data = BUF_INIT(BUF_UNBOUNDED);
+	struct jw w;
+
+	buf_adds(&why, "the server asks for ");
+	log_visible(&why, method.n ? str_first(method, 80) : STR("\"\""),
+		    false);
+	buf_adds(&why, ", which the client does not declare");
+	if (!needs || !server_is_alone(c)) {
+		server_refuse(c, RPC_INTERNAL_ERROR, buf_cstr(&why));
+		return;
+	}
+	w = jw_begin(&data);
+	jw_kv_raw(&w, "requiredCapabilities", str_of(needs));
+	jw_end(&w);
+	server_pass_error(c, MCP_MISSING_CAPABILITY, buf_cstr(&why),
+			  buf_str(&data));
+}
+
+/* A question of a result that this client cannot be asked. */
+struct undeclared {
+	struct buf method;
+	const char *needs; /* NULL: it is none */
+};
+
+static void undeclared_release(struct undeclared *u)
+{
+	buf_release(&u->method);
+}
+
+/* Find the first; false: there is none. */
+static bool find_undeclared(const struct server_call *c, struct str result,
+			    struct undeclared *u)
+{
 	struct str asked = scan_some(result, "inputRequests");
 
 	/* without questions the client is only to ask again */
 	if (!scan_is(scan_some(result, "resultType"), "input_required") ||
 	    !asked.p)
-		return (struct str){NULL, 0};
+		return false;
 	if (scan_type(asked) != SCAN_OBJECT)
-		return asked;
+		return true;
 	for (struct scan_iter it = scan_over(asked); scan_next(&it);) {
-		struct str method = scan_some(it.value, "method");
-		size_t i = 0;
+		struct str params = scan_some(it.value, "params");
 
-		while (i < ARRAY_LEN(known) && !scan_is(method, known[i]))
-			i++;
-		if (i == ARRAY_LEN(known) ||
-		    !can_be_asked(c, known[i], scan_some(it.value, "params")))
-			return method.p ? method : STR("\"\"");
+		buf_clear(&u->method);
+		if (!scan_string(scan_some(it.value, "method"), &u->method))
+			return true;
+		u->needs = server_needs(buf_str(&u->method), params);
+		if (!u->needs || !can_be_asked(c, buf_cstr(&u->method), params))
+			return true;
 	}
-	return (struct str){NULL, 0};
-}
-
-static void refuse_undeclared(struct server_call *c, struct str method)
-{
-	AUTO(buf_release) struct buf why = BUF_INIT(BUF_UNBOUNDED);
-
-	buf_adds(&why, "the server asks for ");
-	log_visible(&why, str_first(method, 80), false);
-	buf_adds(&why, ", which the client does not declare");
-	server_refuse(c, RPC_INTERNAL_ERROR, buf_cstr(&why));
+	return false;
 }
 
 void server_pass(struct server_call *c, struct str result, bool is_read)
 {
-	struct str method = undeclared(c, result);
+	AUTO(undeclared_release)
+	struct undeclared u = {.method = BUF_INIT(BUF_UNBOUNDED)};
 	static const char *const alone[] = {"resultType", "ttlMs",
 					    "cacheScope"};
 	struct rpc_writer w;
 	bool has[ARRAY_LEN(alone)] = {false};
 
-	if (method.p) {
-		refuse_undeclared(c, method);
+	if (find_undeclared(c, result, &u)) {
+		server_refuse_undeclared(c, buf_str(&u.method), u.needs);
 		return;
 	}
 	rpc_begin_result(&w, &c->s->out, &c->id);

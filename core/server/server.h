@@ -256,6 +256,17 @@ void server_pass_error(struct server_call *c, int64_t code, const char *message,
 		       struct str data);
 /* Answer with an error; the call is freed. */
 void server_refuse(struct server_call *c, int64_t code, const char *why);
+/* Capability that a client needs to be asked this, a JSON object; NULL: none is
+   known of this name. */
+const char *server_needs(struct str method, struct str params) MUST_USE;
+/*
+ * Answer with an error: the client cannot be asked what a server asks. In the
+ * newer era it names what is missing.
+ *
+ * needs  of server_needs()
+ */
+void server_refuse_undeclared(struct server_call *c, struct str method,
+			      const char *needs);
 /* Likewise: answers came to no question that is open. */
 void server_refuse_answers(struct server_call *c);
 /*

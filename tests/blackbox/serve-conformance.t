@@ -20,8 +20,6 @@ fi
 # of them), and why.
 cat >left-out <<'END_OF_TABLE'
 2025-11-25 * server-sse-polling * serve closes no stream in the middle of a call: events are not kept to be sent again
-2026-07-28 2025-11-25 server-stateless sep-2575-server-rejects-undeclared-capability a server of the older era knows no client's abilities
-2026-07-28 2025-11-25 server-stateless sep-2575-missing-capability-http-400 likewise
 2026-07-28 2025-11-25 input-required-result-basic-elicitation * its questions have no names
 2026-07-28 2025-11-25 input-required-result-missing-input-response * its call waits, and is found by the state
 2026-07-28 2025-11-25 input-required-result-ignore-extra-params * likewise

@@ -178,6 +178,8 @@ is "what a head says must be what the message says" "$(scene heads)" ""
 is "a question is put to no other client" "$(scene crossed)" ""
 is "questions that are not answered keep no other client from being asked" \
 	"$(scene left)" ""
+is "a question that is not declared fails the call, in each era's way" \
+	"$(scene lacks)" ""
 is "connections without a token go for others" "$(scene crowd)" ""
 is "one client with too many calls closes no connection of another" \
 	"$(scene hog_older)" ""

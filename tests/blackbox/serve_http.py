@@ -358,6 +358,21 @@ def left(_):
             say("the answer of another call", word, m)
 
 
+def lacks(_):
+    """A question that the client does not declare: the call fails for that."""
+    call = {"name": "mcp__frail__ask"}
+    r = Client().alone("tools/call", call, {"sampling": {}})
+    e = r.answer().get("error", {})
+    if (r.status, e.get("code"), e.get("data")) != (400, -32021, {
+            "requiredCapabilities": {"elicitation": {"form": {}}}}):
+        say("newer era", r.status, e)
+    old = Client()
+    old.hello({"sampling": {}})
+    m = old.call("tools/call", call).answer()
+    if m.get("result", {}).get("isError") is not True:
+        say("older era", m)
+
+
 def crowd(_):
     """More connections than there may be, none with a token."""
     mine = Client()

@@ -111,7 +111,9 @@ def rounds(_, answers, __):
     return content(text("two rounds"))
 
 
-def needs_sampling(_, __, can):
+def needs_sampling(_, answers, can):
+    if not IS_ALONE and not good(answers, "said"):
+        return Asks(said=sample("hello"))
     if "sampling" not in can:
         raise Refused(-32021, "sampling is needed",
                       {"requiredCapabilities": {"sampling": {}}})
