@@ -97,6 +97,7 @@ struct deal {
 	bool is_early;	 /* it is kept until the era of the server is known */
 	bool is_held;	 /* it is kept until others have asked */
 	bool as_task;	 /* of one that is held */
+	bool has_state;	 /* of a question, or answers */
 };
 
 /* A question of a server that is with the client. */
@@ -121,7 +122,7 @@ struct gather {
 	void *arg;
 	/* of a call whose server is looked for: */
 	const char *method;
-	struct buf name, args;
+	struct buf name, args, beside;
 };
 
 static const char *const notices[N_KINDS] = {
@@ -468,6 +469,7 @@ static void end_gather(struct gather *w)
 	detach_all(w);
 	buf_release(&w->name);
 	buf_release(&w->args);
+	buf_release(&w->beside);
 	free(w);
 }
 
@@ -544,6 +546,7 @@ static struct gather *gather(struct gateway *g, struct server_call *c,
 		.done = done,
 		.name = BUF_INIT(BUF_UNBOUNDED),
 		.args = BUF_INIT(BUF_UNBOUNDED),
+		.beside = BUF_INIT(BUF_UNBOUNDED),
 	};
 	c->work = w;
 	c->gone = on_gather_gone;
@@ -1253,7 +1256,7 @@ static void send_call(struct deal *d, bool as_task)
 	struct client_call call = tool_call(d, &origin);
 	struct err err = ERR_INIT;
 
-	if (!is_alone(client) && server_brings_answers(d->call)) {
+	if (!is_alone(client) && d->has_state) {
 		server_refuse_answers(end_deal(d));
 		return;
 	}
@@ -1378,28 +1381,23 @@ static void begin_call(struct deal *d)
 	}
 }
 
-/*
- * Keep what a client of the newer era gives beside a request: a server of that
- * era asks it itself. But where the configuration answers questions of the
- * server.
- */
-static void keep_beside(struct deal *d)
+/* Copy what a client of the newer era gives beside a request: its params live
+   only until the method returns. */
+static void copy_beside(const struct server_call *c, struct buf *out)
 {
 	static const char *const answers[] = {"inputResponses", "requestState",
 					      NULL};
 	static const char *const abilities[] = {"elicitation", "sampling",
 						"roots", NULL};
 	static const char *const level[] = {META "logLevel", NULL};
-	const struct server *s = d->up->server;
 	struct str meta;
 	struct jw w;
 
-	if (!server_is_alone(d->call) || s->roots.n || s->elicit ||
-	    s->sampling.n)
+	if (!server_is_alone(c))
 		return;
-	meta = scan_some(d->call->params, "_meta");
-	w = jw_begin(&d->beside);
-	copy_some(d->call->params, answers, &w);
+	meta = scan_some(c->params, "_meta");
+	w = jw_begin(out);
+	copy_some(c->params, answers, &w);
 	jw_kv_object(&w, "_meta");
 	jw_kv_object(&w, META "clientCapabilities");
 	copy_some(scan_some(meta, META "clientCapabilities"), abilities, &w);
@@ -1411,9 +1409,11 @@ static void keep_beside(struct deal *d)
 
 static void start_call(struct upstream *up, struct server_call *c,
 		       const char *method, enum listing_kind kind,
-		       struct str own, struct str args)
+		       struct str own, struct str args, struct str beside)
 {
+	const struct server *s = up->server;
 	struct deal *d = mem_zalloc(sizeof(*d));
+	struct str state;
 
 	*d = (struct deal){
 		.kind = kind,
@@ -1423,10 +1423,15 @@ static void start_call(struct upstream *up, struct server_call *c,
 		.args = BUF_INIT(BUF_UNBOUNDED),
 		.beside = BUF_INIT(BUF_UNBOUNDED),
 		.up = up,
+		.has_state = scan_get_some(beside, "requestState", &state) ||
+			     scan_get_some(beside, "inputResponses", &state),
 	};
 	buf_add_str(&d->name, own);
 	buf_add_str(&d->args, args);
-	keep_beside(d);
+	/* a server of the newer era asks its client itself, but where the
+	   configuration answers its questions */
+	if (!s->roots.n && !s->elicit && !s->sampling.n)
+		buf_add_str(&d->beside, beside);
 	want_log(up->g, server_log_rank(c));
 	c->work = d;
 	c->gone = on_call_gone;
@@ -1541,7 +1546,8 @@ static void on_found(struct gather *w)
 	}
 	buf_add_str(&room, name);
 	name = buf_str(&room);
-	start_call(up, c, w->method, kind, name, buf_str(&w->args));
+	start_call(up, c, w->method, kind, name, buf_str(&w->args),
+		   buf_str(&w->beside));
 	end_gather(w);
 }
 
@@ -1549,17 +1555,20 @@ void gateway_forward(struct gateway *g, struct server_call *c,
 		     const char *method, enum listing_kind kind,
 		     struct str name, struct str args)
 {
+	AUTO(buf_release) struct buf beside = BUF_INIT(BUF_UNBOUNDED);
 	struct upstream *up = find(g, kind, &name, false);
 	struct gather *w;
 
+	copy_beside(c, &beside);
 	if (up) {
-		start_call(up, c, method, kind, name, args);
+		start_call(up, c, method, kind, name, args, buf_str(&beside));
 		return;
 	}
 	w = gather(g, c, kind, on_found);
 	w->method = method;
 	buf_add_str(&w->name, name);
 	buf_add_str(&w->args, args);
+	buf_add_str(&w->beside, buf_str(&beside));
 	ask_all(w);
 }
 

@@ -236,6 +236,8 @@ cat >matins.toml <<-END
 	sandbox = { read = ["$servers"] }
 END
 is "questions pass through, between all eras" "$(serve_scene questions)" ""
+is "the first call is asked for what its client declares" \
+	"$(serve_scene first)" ""
 is "answers are taken once, and only for what was asked" "$(serve_scene parked)" ""
 is "a client that cannot be asked hangs nothing" "$(serve_scene mute)" ""
 is "changes of lists are told in both eras" "$(serve_scene changes)" ""

@@ -334,6 +334,17 @@ def questions(c):
             say("older client, sampling,", server, m)
 
 
+def first(c):
+    """The first call waits for the server; requests behind it change nothing
+    of what its client can be asked."""
+    n = c.send("tools/call", alone({"name": "mcp__new__ask"}, CAN))
+    time.sleep(0.05)  # the server takes longer to start
+    c.send("ping", {"x": "y" * 50000})
+    m = c.read(n)
+    if m.get("result", {}).get("resultType") != "input_required":
+        say(m)
+
+
 def parked(c):
     """Answers to questions that nobody asked, or that were answered."""
     m = c.ask("tools/call", alone({"name": "mcp__old__ask"}, CAN))["result"]
