@@ -97,7 +97,7 @@ struct deal {
 	bool is_early;	 /* it is kept until the era of the server is known */
 	bool is_held;	 /* it is kept until others have asked */
 	bool as_task;	 /* of one that is held */
-	bool has_state;	 /* of a question, or answers */
+	bool has_state;	 /* of a question, requestState */
 };
 
 /* A question of a server that is with the client. */
@@ -1256,6 +1256,8 @@ static void send_call(struct deal *d, bool as_task)
 	struct client_call call = tool_call(d, &origin);
 	struct err err = ERR_INIT;
 
+	/* answers without a state are to no question that was put: the server
+	   asks */
 	if (!is_alone(client) && d->has_state) {
 		server_refuse_answers(end_deal(d));
 		return;
@@ -1423,8 +1425,7 @@ static void start_call(struct upstream *up, struct server_call *c,
 		.args = BUF_INIT(BUF_UNBOUNDED),
 		.beside = BUF_INIT(BUF_UNBOUNDED),
 		.up = up,
-		.has_state = scan_get_some(beside, "requestState", &state) ||
-			     scan_get_some(beside, "inputResponses", &state),
+		.has_state = scan_get_some(beside, "requestState", &state),
 	};
 	buf_add_str(&d->name, own);
 	buf_add_str(&d->args, args);

@@ -20,9 +20,8 @@ fi
 # of them), and why.
 cat >left-out <<'END_OF_TABLE'
 2025-11-25 * server-sse-polling * serve closes no stream in the middle of a call: events are not kept to be sent again
-2026-07-28 2025-11-25 input-required-result-basic-elicitation * its questions have no names
-2026-07-28 2025-11-25 input-required-result-missing-input-response * its call waits, and is found by the state
-2026-07-28 2025-11-25 input-required-result-ignore-extra-params * likewise
+2026-07-28 2025-11-25 input-required-result-basic-elicitation sep-2322-elicitation-incomplete the suite wants the question by the name user_name; a request of an older server has a number
+2026-07-28 2025-11-25 input-required-result-ignore-extra-params sep-2322-ignore-unexpected-params the suite answers user_name before it is asked; an older server asks all the same
 END_OF_TABLE
 
 # Scenarios of no dated revision are of extensions that serve does not declare.
@@ -44,6 +43,10 @@ if len(found) != 1:
     print("the suite did not run it")
     raise SystemExit
 checks = json.load(open(found[0]))
+bad = [c["id"] for c in checks if c["status"] not in ("SUCCESS", "INFO")]
+for a, b, s, i, _ in left_out:
+    if (a, b, s) == (date, era, scenario) and i not in ("*", *bad):
+        print("left out, but it passes:", i)
 for c in checks:
     if c["status"] in ("SUCCESS", "INFO"):
         continue
