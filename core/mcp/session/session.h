@@ -93,7 +93,7 @@ struct session_options {
 	X(EVENT_RESULT, "result")     /* a request has its result */   \
 	X(EVENT_ERROR, "error")	      /* a request has an error */     \
 	X(EVENT_FAILED, "failed")     /* no answer will come */        \
-	X(EVENT_PROGRESS, "progress") /* ten a second, five at once */ \
+	X(EVENT_PROGRESS, "progress") /* five at once, five a second */ \
 	X(EVENT_LOG, "log")	      /* at most a hundred a second */ \
 	X(EVENT_ASKED, "asked")	      /* the server wants an answer */ \
 	X(EVENT_ASK_GONE, "ask_gone") /* the question ended */         \

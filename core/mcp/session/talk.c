@@ -21,7 +21,7 @@
 /* Progress of one request is passed on this often, but for so many that come
    close together, as of a short call: a client that counts them misses none
    (PRO-4). */
-#define PROGRESS_EVERY_NS (NS_PER_S / 10)
+#define PROGRESS_EVERY_NS (NS_PER_S / 5)
 #define PROGRESS_BURST 5
 
 static const struct str nothing = {NULL, 0};
