@@ -12,6 +12,7 @@
 #include "core/cli/open.h"
 #include "core/secret/secret.h"
 #include "core/serve/serve.h"
+#include "core/serve/web.h"
 
 const struct option options_serve[] = {
 	{"routines", 0, NULL, "offer each routine as a tool routine__NAME"},
@@ -20,8 +21,9 @@ const struct option options_serve[] = {
 	{"http", 0, "ADDRESS:PORT",
 	 "serve at http://ADDRESS:PORT/mcp, such as 127.0.0.1:8765"},
 	{"token-file", 0, "FILE",
-	 "the token that HTTP clients need; without it that of [serve], or one "
-	 "that is made"},
+	 "the tokens that HTTP clients need, a line for each client; without "
+	 "it "
+	 "those of [serve], or one that is made"},
 	{"yes", 'y', NULL, "agree to tools that `confirm` of a server names"},
 	{0},
 };
@@ -86,14 +88,14 @@ static int make_token(const char *state, struct arena *arena,
 	return fd_replace_file(o->token_file, str_of(text), 0600, 0, err);
 }
 
-/* Take the token from a file or variable, and judge it. */
-static int take_token(enum secret_source source, const char *from,
-		      struct arena *arena, struct serve_options *o,
-		      struct err *err)
+/* Take the tokens, a line each, from a file or variable, and judge them. */
+static int take_tokens(enum secret_source source, const char *from,
+		       struct arena *arena, struct serve_options *o,
+		       struct err *err)
 {
 	AUTO(buf_wipe) struct buf text = BUF_INIT(LIMIT_SECRET_BYTES);
 	const bool is_file = source == SECRET_FILE;
-	struct str token;
+	struct str rest, token;
 	struct stat st;
 
 	o->token_file = is_file ? from : arena_printf(arena, "$%s", from);
@@ -105,12 +107,18 @@ static int take_token(enum secret_source source, const char *from,
 		return err_set(err, ERR_CONFIG,
 			       "%s: others can read the token; chmod 600 it",
 			       from);
-	token = str_trim(buf_str(&text));
-	if (token.n < 16)
-		return err_set(err, ERR_CONFIG,
-			       "%s: a token has 16 characters or more",
-			       o->token_file);
-	o->token = arena_strndup(arena, token.p, token.n);
+	for (rest = str_trim(buf_str(&text)); rest.n || !o->tokens.n;) {
+		token = str_trim(str_cut(&rest, '\n'));
+		if (token.n < 16)
+			return err_set(err, ERR_CONFIG,
+				       "%s: a token has 16 characters or more",
+				       o->token_file);
+		list_add_new(&o->tokens, arena,
+			     arena_strndup(arena, token.p, token.n));
+	}
+	if (o->tokens.n > WEB_CLIENTS)
+		return err_set(err, ERR_CONFIG, "%s: more than %d tokens",
+			       o->token_file, WEB_CLIENTS);
 	return 0;
 }
 
@@ -128,11 +136,11 @@ static int read_token(const struct args *args, struct arena *arena,
 					       "--token-file is for --http")
 				     : 0;
 	if (!o->token_file && ref->from)
-		return take_token(ref->source, ref->from, arena, o, err);
+		return take_tokens(ref->source, ref->from, arena, o, err);
 	if (!o->token_file &&
 	    make_token(state_dir_find(arena), arena, o, err) < 0)
 		return -1;
-	return take_token(SECRET_FILE, o->token_file, arena, o, err);
+	return take_tokens(SECRET_FILE, o->token_file, arena, o, err);
 }
 
 static int serve_file(const struct args *args, struct config_file *file,

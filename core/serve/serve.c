@@ -254,7 +254,7 @@ static int open_web(struct serving *v, const struct serve_options *o,
 		.info = &info,
 		.arg = v,
 		.address = o->http,
-		.token = o->token,
+		.tokens = o->tokens,
 	};
 
 	if (web_new(&w, &v->web, err) < 0)

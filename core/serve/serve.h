@@ -31,7 +31,8 @@ struct serve_options {
 	bool routines;
 	const char
 		*http; /* address and port; NULL: standard input and output */
-	const char *token, *token_file; /* with .http: what clients must have */
+	struct strlist tokens;	/* with .http: one of them each client has */
+	const char *token_file; /* whence they are, for people */
 };
 
 /*

@@ -50,9 +50,18 @@ static struct {
 static const char *const names[] = {FUNCTIONS(DL_NAME)};
 static struct dl library = DL("libmicrohttpd.so.12", names, mhd);
 
+/* One that has a token of its own. */
+struct web_client {
+	const char *token;
+	struct server_session newer; /* all its requests of the newer era */
+	size_t n_sessions;	     /* of the older era */
+	size_t held;		     /* bytes of its exchanges */
+};
+
 /* A session of the older era. */
 struct web_session {
 	struct web *web;
+	struct web_client *client;
 	struct web_session *next;
 	struct server_session session;
 	char id[33];
@@ -76,10 +85,11 @@ struct link {
 	enum link_use use;
 	/* A whole request must be there by then; of a stream: when it began. */
 	uint64_t until_ns;
-	/* Client of the last request: a session, or the name that one of the
-	   newer era gives itself. */
+	/* Of the last request: its client, and within it the session, or the
+	   name that one of the newer era gives itself. */
+	const struct web_client *client;
 	bool is_newer;
-	uint64_t client;
+	uint64_t within;
 };
 
 /* One HTTP request. */
@@ -88,6 +98,7 @@ struct exchange {
 	struct MHD_Connection *connection;
 	struct link *link;
 	struct exchange *next;
+	struct web_client *client;  /* NULL: no token was shown */
 	struct web_session *of;	    /* NULL: of the newer era */
 	struct server_session *fed; /* session that has its message */
 	struct buf body, out;	    /* of the request; for the client */
@@ -108,7 +119,8 @@ struct web {
 	struct MHD_Daemon *daemon;
 	struct loop_watch ready;
 	struct loop_timer timer, sweep;
-	struct server_session newer; /* of all clients of the newer era */
+	struct web_client *clients; /* n_clients; a token each */
+	size_t n_clients;
 	struct web_session *sessions;
 	size_t n_sessions;
 	uint64_t last_session;
@@ -165,28 +177,56 @@ static bool has_client(const struct link *l)
 	return l->use != LINK_UNKNOWN && l->use != LINK_OVER;
 }
 
-/* Connections of the client that has this one. */
+/* Connections with the session, or name, of this one. */
 static size_t count_own(const struct web *w, const struct link *of)
 {
 	size_t n = 0;
 
 	for (const struct link *l = w->links; l; l = l->next)
-		n += has_client(l) && l->is_newer == of->is_newer &&
-		     l->client == of->client;
+		n += has_client(l) && l->client == of->client &&
+		     l->is_newer == of->is_newer && l->within == of->within;
 	return n;
 }
 
-/* The connection of an era that is missed least: of a client that has the most
-   of them. */
-static struct link *least_missed(const struct web *w, bool is_newer)
+/* The client that has the most connections; *ret_is_newer: more than half of
+   them are of the newer era. */
+static const struct web_client *largest(const struct web *w, bool *ret_is_newer)
 {
+	const struct web_client *found = w->clients;
+	size_t most = 0;
+
+	for (size_t i = 0; i < w->n_clients; i++) {
+		size_t n = 0, newer = 0;
+
+		for (const struct link *l = w->links; l; l = l->next) {
+			if (!has_client(l) || l->client != &w->clients[i])
+				continue;
+			n++;
+			newer += l->is_newer;
+		}
+		if (n <= most)
+			continue;
+		most = n;
+		found = &w->clients[i];
+		*ret_is_newer = newer > n / 2;
+	}
+	return found;
+}
+
+/* The connection that is missed least: of the client that has the most, and
+   within it of the session or name that has. */
+static struct link *least_missed(const struct web *w)
+{
+	bool is_newer = false;
+	const struct web_client *of = largest(w, &is_newer);
 	struct link *found = NULL;
 	size_t most = 0;
 
 	for (struct link *l = w->links; l; l = l->next) {
 		size_t n;
 
-		if (!has_client(l) || l->is_newer != is_newer)
+		if (!has_client(l) || l->client != of ||
+		    l->is_newer != is_newer)
 			continue;
 		n = count_own(w, l);
 		if (found && (n < most || (n == most &&
@@ -203,12 +243,11 @@ static struct link *least_missed(const struct web *w, bool is_newer)
 /* Make room for others. */
 static void bound_links(const struct web *w)
 {
-	size_t known = 0, newer = 0, unknown = 0;
+	size_t known = 0, unknown = 0;
 	struct link *found = NULL;
 
 	for (struct link *l = w->links; l; l = l->next) {
 		known += has_client(l);
-		newer += has_client(l) && l->is_newer;
 		if (l->use != LINK_UNKNOWN)
 			continue;
 		unknown++;
@@ -218,7 +257,7 @@ static void bound_links(const struct web *w)
 	if (known + unknown <= WEB_CONNECTIONS - WEB_SPARE)
 		return;
 	if (unknown <= WEB_SPARE)
-		found = least_missed(w, newer > known / 2);
+		found = least_missed(w);
 	if (found)
 		close_link(found);
 }
@@ -229,6 +268,13 @@ static void use_link(struct exchange *x, enum link_use use, uint64_t wait_s)
 		return;
 	x->link->use = use;
 	x->link->until_ns = loop_now(x->web->o.loop) + wait_s * NS_PER_S;
+}
+
+/* The connection carries a request of this session, or name. */
+static void use_link_for(const struct exchange *x, uint64_t within)
+{
+	x->link->is_newer = !x->of;
+	x->link->within = within;
 }
 
 static void on_connection(void *arg, struct MHD_Connection *c, void **own,
@@ -265,13 +311,16 @@ static void count(struct exchange *x)
 	size_t now = x->body.n + x->out.n;
 
 	x->web->held += now - x->held;
+	if (x->client)
+		x->client->held += now - x->held;
 	x->held = now;
 }
 
 static bool is_full(const struct exchange *x, size_t more)
 {
 	return x->held + more > SMALL_BYTES &&
-	       x->web->held + more > WEB_HELD_BYTES;
+	       (x->web->held + more > WEB_HELD_BYTES ||
+		x->client->held + more > WEB_HELD_EACH);
 }
 
 /* ---- waiting requests ---- */
@@ -451,6 +500,7 @@ static void end_session(struct web_session *s)
 		at = &(*at)->next;
 	*at = s->next;
 	s->web->n_sessions--;
+	s->client->n_sessions--;
 	for (struct exchange *x = s->web->exchanges; x; x = x->next) {
 		if (x->of != s)
 			continue;
@@ -463,77 +513,94 @@ static void end_session(struct web_session *s)
 	free(s);
 }
 
-/* The one that was idle longest, without open calls; NULL: there is none. */
-static struct web_session *idlest(const struct web *w, bool may_stream)
+/* How much a session is in use: idle, with a stream, with open calls. */
+static int use_of(const struct web_session *s)
+{
+	return s->session.n_calls ? 2 : s->stream ? 1 : 0;
+}
+
+/* The session of a client that is in use least, and of such the one that was
+   idle longest; NULL: it has none. */
+static struct web_session *idlest(const struct web *w,
+				  const struct web_client *of)
 {
 	struct web_session *found = NULL;
 
 	for (struct web_session *s = w->sessions; s; s = s->next)
-		if (!s->session.n_calls && (!s->stream || may_stream) &&
-		    (!found || s->used_ns < found->used_ns))
+		if (s->client == of && (!found || use_of(s) < use_of(found) ||
+					(use_of(s) == use_of(found) &&
+					 s->used_ns < found->used_ns)))
 			found = s;
 	return found;
 }
 
-/* End calls of clients that are gone. */
-static void drop_unread(struct web *w, uint64_t now)
+/* End sessions that were idle too long, and calls of clients that are gone. */
+static void sweep_sessions(struct web *w, uint64_t now)
 {
-	for (struct web_session *s = w->sessions; s; s = s->next) {
+	struct web_session *s = w->sessions, *next;
+
+	for (; s; s = next) {
 		const struct exchange *x = w->exchanges;
 
+		next = s->next;
 		while (x && x->of != s)
 			x = x->next;
-		if (!x && s->used_ns + WEB_GONE_S * NS_PER_S < now)
+		if (!x && s->used_ns + WEB_IDLE_S * NS_PER_S < now)
+			end_session(s);
+		else if (!x && s->used_ns + WEB_GONE_S * NS_PER_S < now)
 			server_drop(&s->session, NULL);
 	}
 }
 
-/* End one old session at a time: the next is looked for soon. */
 static void on_sweep(void *arg)
 {
 	struct web *w = arg;
 	uint64_t now = loop_now(w->o.loop);
-	struct web_session *s = idlest(w, false);
-	bool is_old = s && s->used_ns + WEB_IDLE_S * NS_PER_S < now;
 
-	if (is_old)
-		end_session(s);
-	drop_unread(w, now);
-	server_forget(&w->newer, now, WEB_INPUT_S * NS_PER_S);
+	sweep_sessions(w, now);
+	for (size_t i = 0; i < w->n_clients; i++)
+		server_forget(&w->clients[i].newer, now,
+			      WEB_INPUT_S * NS_PER_S);
 	for (struct link *l = w->links; l; l = l->next)
 		if (l->use < LINK_STREAM && l->until_ns < now)
 			close_link(l);
-	loop_timer_set(w->o.loop, &w->sweep,
-		       now + (is_old ? NS_PER_MS : SWEEP_S * NS_PER_S));
+	loop_timer_set(w->o.loop, &w->sweep, now + SWEEP_S * NS_PER_S);
 }
 
-static struct web_session *new_session(struct web *w)
+/* End a session of the client that has the most, in favour of this one. False:
+   that is this one, and all of its sessions have open calls. */
+static bool make_room(const struct web *w, const struct web_client *wants)
 {
-	struct web_session *s = idlest(w, false);
+	const struct web_client *of = wants;
+	struct web_session *s;
 
-	if (!s)
-		s = idlest(w, true);
-	if (w->n_sessions >= WEB_SESSIONS && !s)
+	for (size_t i = 0; i < w->n_clients; i++)
+		if (w->clients[i].n_sessions > of->n_sessions)
+			of = &w->clients[i];
+	s = idlest(w, of);
+	if (of == wants && use_of(s) == 2)
+		return false;
+	end_session(s);
+	return true;
+}
+
+static struct web_session *new_session(struct web *w, struct web_client *client)
+{
+	struct web_session *s;
+
+	if (w->n_sessions >= WEB_SESSIONS && !make_room(w, client))
 		return NULL;
-	if (w->n_sessions >= WEB_SESSIONS)
-		end_session(s);
 	s = mem_zalloc(sizeof(*s));
 	s->web = w;
+	s->client = client;
+	client->n_sessions++;
 	s->number = ++w->last_session;
 	s->next = w->sessions;
 	w->sessions = s;
 	w->n_sessions++;
 	text_random(s->id, sizeof(s->id));
 	server_init(&s->session, w->o.info, w->o.arg, on_message, s);
-	return s;
-}
-
-static struct web_session *find_session(const struct web *w, const char *id)
-{
-	struct web_session *s = w->sessions;
-
-	while (s && strcmp(s->id, id) != 0)
-		s = s->next;
+	s->session.client_key = client;
 	return s;
 }
 
@@ -550,20 +617,40 @@ static const char *field(const void *to, const char *name)
 	return header(to, name);
 }
 
-/* No byte of the token is told by the time that it takes. */
-static bool has_token(const struct exchange *x)
+/* Session of the client that asks; one of another is none. */
+static struct web_session *find_session(const struct exchange *x)
+{
+	const char *id = header(x, "Mcp-Session-Id");
+	struct web_session *s = x->web->sessions;
+
+	while (s && (!id || s->client != x->client || strcmp(s->id, id) != 0))
+		s = s->next;
+	return s;
+}
+
+/* Client that has the token; NULL: none has. No byte of a token is told by the
+   time that it takes. */
+static struct web_client *find_client(const struct exchange *x)
 {
 	const char *given = header(x, "Authorization");
-	const char *token = x->web->o.token;
-	size_t n = strlen(token);
-	unsigned char differs = 0;
+	struct web_client *found = NULL;
 
-	if (!given || strncasecmp(given, "Bearer ", 7) != 0 ||
-	    strlen(given + 7) != n)
-		return false;
-	for (size_t i = 0; i < n; i++)
-		differs |= (unsigned char)(given[7 + i] ^ token[i]);
-	return !differs;
+	if (!given || strncasecmp(given, "Bearer ", 7) != 0)
+		return NULL;
+	given += 7;
+	for (size_t i = 0; i < x->web->n_clients; i++) {
+		const char *token = x->web->clients[i].token;
+		size_t n = strlen(token);
+		unsigned char differs = 0;
+
+		if (strlen(given) != n)
+			continue;
+		for (size_t k = 0; k < n; k++)
+			differs |= (unsigned char)(given[k] ^ token[k]);
+		if (!differs)
+			found = &x->web->clients[i];
+	}
+	return found;
 }
 
 /* Read the address of a host with or without a port. */
@@ -630,7 +717,8 @@ static unsigned judge_head(struct exchange *x, const char *path)
 	if (!host || !is_ours(x->web, host) ||
 	    (origin && !is_origin_ours(x->web, origin, host)))
 		return 403;
-	if (!has_token(x))
+	x->client = find_client(x);
+	if (!x->client)
 		return 401;
 	(void)mhd.MHD_get_connection_values(x->connection, MHD_HEADER_KIND,
 					    is_single, x);
@@ -691,8 +779,7 @@ static enum MHD_Result feed(struct exchange *x, struct server_session *s,
 			    struct str message, bool is_request)
 {
 	x->fed = s;
-	x->link->is_newer = !x->of;
-	x->link->client = x->of ? x->of->number : name_of(message);
+	use_link_for(x, x->of ? x->of->number : name_of(message));
 	server_message(s, message, x);
 	if (!is_request)
 		return reply(x, 202, STR(""));
@@ -712,7 +799,7 @@ static enum MHD_Result post_newer(struct exchange *x, struct str message,
 	if (scan_is(scan_some(message, "method"), "subscriptions/listen"))
 		use_link(x, LINK_STREAM, 0);
 	if (!why)
-		return feed(x, &x->web->newer, message, is_request);
+		return feed(x, &x->client->newer, message, is_request);
 	(void)rpc_read(message, &m);
 	rpc_write_error(&out, &m.id, MCP_HEADER_MISMATCH, why,
 			(struct str){NULL, 0});
@@ -752,12 +839,12 @@ static enum MHD_Result post(struct exchange *x)
 		return post_newer(x, message, version, is_request);
 	if (!id && scan_type(message) == SCAN_OBJECT &&
 	    scan_is(m.method, "initialize")) {
-		x->of = new_session(x->web);
+		x->of = new_session(x->web, x->client);
 		if (!x->of)
 			return refuse(x, 503, RPC_INTERNAL_ERROR,
 				      "too many sessions are open");
 	} else if (id) {
-		x->of = find_session(x->web, id);
+		x->of = find_session(x);
 		if (!x->of)
 			return refuse(x, 404, RPC_INVALID_REQUEST,
 				      "there is no such session");
@@ -781,7 +868,7 @@ static enum MHD_Result get(struct exchange *x)
 {
 	const char *id = header(x, "Mcp-Session-Id");
 
-	x->of = id ? find_session(x->web, id) : NULL;
+	x->of = find_session(x);
 	if (!id)
 		return refuse(x, 405, RPC_INVALID_REQUEST,
 			      "a stream belongs to a session");
@@ -793,8 +880,7 @@ static enum MHD_Result get(struct exchange *x)
 			      "the session has a stream already");
 	x->of->stream = x;
 	x->is_stream = true;
-	x->link->is_newer = false;
-	x->link->client = x->of->number;
+	use_link_for(x, x->of->number);
 	use_link(x, LINK_STREAM, 0);
 	buf_adds(&x->out, ": open\n\n");
 	return begin_reply(x);
@@ -803,7 +889,7 @@ static enum MHD_Result get(struct exchange *x)
 static enum MHD_Result delete_session(struct exchange *x)
 {
 	const char *id = header(x, "Mcp-Session-Id");
-	struct web_session *s = id ? find_session(x->web, id) : NULL;
+	struct web_session *s = find_session(x);
 
 	if (!s)
 		return refuse(x, id ? 404 : 400, RPC_INVALID_REQUEST,
@@ -825,6 +911,7 @@ static enum MHD_Result begin(struct exchange *x, const char *path)
 	if (status)
 		return refuse(x, status, RPC_INVALID_REQUEST,
 			      whys[status - 400]);
+	x->link->client = x->client;
 	use_link(x, LINK_KNOWN, WEB_BODY_S);
 	return MHD_YES;
 }
@@ -1010,6 +1097,16 @@ static int start(struct web *w, struct err *err)
 			  w, err);
 }
 
+static void init_client(struct web *w, struct web_client *c, const char *token)
+{
+	c->token = token;
+	server_init(&c->newer, w->o.info, w->o.arg, on_message, NULL);
+	c->newer.state = SERVER_ALONE;
+	c->newer.is_shared = true;
+	c->newer.field = field;
+	c->newer.client_key = c;
+}
+
 int web_new(const struct web_options *o, struct web **ret, struct err *err)
 {
 	struct web *w = mem_zalloc(sizeof(*w));
@@ -1020,10 +1117,10 @@ int web_new(const struct web_options *o, struct web **ret, struct err *err)
 		.timer = {.fire = run, .arg = w},
 		.sweep = {.fire = on_sweep, .arg = w},
 	};
-	server_init(&w->newer, o->info, o->arg, on_message, NULL);
-	w->newer.state = SERVER_ALONE;
-	w->newer.is_shared = true;
-	w->newer.field = field;
+	w->n_clients = o->tokens.n;
+	w->clients = ARENA_ARRAY(&w->arena, struct web_client, w->n_clients);
+	for (size_t i = 0; i < w->n_clients; i++)
+		init_client(w, &w->clients[i], o->tokens.item[i]);
 	if (start(w, err) < 0) {
 		web_free(w);
 		return -1;
@@ -1044,7 +1141,8 @@ void web_free(struct web *w)
 		next = s->next;
 		end_session(s);
 	}
-	server_release(&w->newer);
+	for (size_t i = 0; i < w->n_clients; i++)
+		server_release(&w->clients[i].newer);
 	for (struct exchange *x = w->exchanges; x; x = x->next) {
 		x->fed = NULL;
 		x->is_closed = true;
@@ -1069,15 +1167,19 @@ const char *web_url(const struct web *w)
 
 void web_changed(struct web *w, const char *notice)
 {
-	server_changed(&w->newer, notice);
+	for (size_t i = 0; i < w->n_clients; i++)
+		server_changed(&w->clients[i].newer, notice);
 	for (struct web_session *s = w->sessions; s; s = s->next)
 		server_changed(&s->session, notice);
 }
 
 bool web_updated(struct web *w, struct str watched, struct str uri)
 {
-	bool is_watched = server_updated(&w->newer, watched, uri);
+	bool is_watched = false;
 
+	for (size_t i = 0; i < w->n_clients; i++)
+		is_watched |=
+			server_updated(&w->clients[i].newer, watched, uri);
 	for (struct web_session *s = w->sessions; s; s = s->next)
 		is_watched |= server_updated(&s->session, watched, uri);
 	return is_watched;

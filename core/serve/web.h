@@ -8,8 +8,8 @@
  *	web_free(w);
  *
  * Each request has a bearer token, a Host that is ours and no foreign Origin. A
- * client of the older era has a session, by Mcp-Session-Id; all of the newer
- * era share one, since their requests stand alone. An answer is a JSON document
+ * client of the older era has sessions, by Mcp-Session-Id; all its requests of
+ * the newer era share one, since they stand alone. An answer is a JSON document
  * where nothing comes before it, else an event stream. Nothing that one client
  * sends, or does not read, holds another up.
  */
@@ -19,6 +19,11 @@
 #include "core/base/loop.h"
 #include "core/server/server.h"
 
+/* Tokens, of a client each. A client is what has a token: the address proves
+   nothing, and neither do the names and sessions that it makes up, of which it
+   may have as many as it wants. Each bound below is one of all clients, and
+   what is too much goes of the client that has the most. */
+#define WEB_CLIENTS 16
 /* Sessions of the older era at one time; of more the one that was idle longest
    goes. */
 #define WEB_SESSIONS 256
@@ -33,17 +38,19 @@
 /* Connections at one time. */
 #define WEB_CONNECTIONS 512
 /* So many of them stay free, and are for those that have shown no token yet.
-   For a new one the oldest of these goes where they are more, else one of a
+   For a new one the oldest of these goes where they are more, else one of the
    client that has the most: without a request, then a stream, then the oldest
-   call. Clients are sessions; those of the newer era, which prove nothing but
-   the token, lose connections to each other where they have more than half. */
+   call. Within a client it is one of the session that has the most; its
+   requests of the newer era lose connections to each other where they have more
+   than half, first those of the name that has the most. */
 #define WEB_SPARE 64
 /* Seconds for a head with the token, and for the whole of a body. */
 #define WEB_PATIENCE_S 30
 #define WEB_BODY_S 120
-/* Bytes of requests, and of answers that clients do not read; of more only
-   small requests are taken. */
+/* Bytes of requests, and of answers that clients do not read, of all and of one
+   client; of more only small requests are taken. */
 #define WEB_HELD_BYTES (512 * 1024 * 1024)
+#define WEB_HELD_EACH (WEB_HELD_BYTES / 4 * 3)
 
 struct web;
 
@@ -51,9 +58,9 @@ struct web;
 struct web_options {
 	struct loop *loop;
 	const struct server_info *info;
-	void *arg;	     /* of the methods */
-	const char *address; /* "127.0.0.1:8765"; port 0: any */
-	const char *token;   /* needed by clients */
+	void *arg;	       /* of the methods */
+	const char *address;   /* "127.0.0.1:8765"; port 0: any */
+	struct strlist tokens; /* one to WEB_CLIENTS, of a client each */
 };
 
 /*

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -216,37 +217,39 @@ static int begin(struct worker *w, struct err *err)
 	return r < 0 ? -1 : watch(w, err);
 }
 
-/* Workers that run of the session of one, and of them those of its client. */
-static size_t count_own(const struct worker *of, size_t *ret_client)
+/* Rank of one that waits, the least first: how many run of its client, then of
+   its session, then of its name. UINT_MAX: it may not begin. */
+static unsigned rank_of(const struct worker *of)
 {
-	size_t n = 0;
+	unsigned client = 0, session = 0, name = 0;
 
-	*ret_client = 0;
 	for (const struct worker *w = of->all->first; w; w = w->next) {
-		if (w->runs.pid <= 0 || w->work.session != of->work.session)
+		if (w->runs.pid <= 0 || w->work.client != of->work.client)
 			continue;
-		n++;
-		*ret_client += !strcmp(w->work.client, of->work.client);
+		client++;
+		if (w->work.session != of->work.session)
+			continue;
+		session++;
+		name += !strcmp(w->work.name, of->work.name);
 	}
-	return n;
+	if (client >= WORKERS_CLIENT || session >= WORKERS_SESSION)
+		return UINT_MAX;
+	return (client << 16) + (session << 8) + name;
 }
 
-/* The next that waits: of the session with the fewest that run, then of the
-   client. NULL: none may begin. */
+/* NULL: none may begin. */
 static struct worker *next_waiting(const struct workers *all)
 {
 	struct worker *found = NULL;
-	size_t least = WORKERS_EACH, least_client = 0, n, n_client;
+	unsigned least = UINT_MAX;
 
 	for (struct worker *w = all->first; w; w = w->next) {
-		if (w->runs.pid > 0)
+		unsigned rank = w->runs.pid > 0 ? UINT_MAX : rank_of(w);
+
+		if (rank >= least)
 			continue;
-		n = count_own(w, &n_client);
-		if (n > least || (n == least && n_client >= least_client))
-			continue;
+		least = rank;
 		found = w;
-		least = n;
-		least_client = n_client;
 	}
 	return found;
 }
@@ -288,7 +291,7 @@ struct worker *worker_start(struct workers *all, const struct work *work)
 		list_add(&w->words, &w->arena,
 			 arena_strdup(&w->arena, work->words->item[i]));
 	list_add(&w->words, &w->arena, NULL);
-	w->work.client = arena_strdup(&w->arena, work->client);
+	w->work.name = arena_strdup(&w->arena, work->name);
 	buf_add_str(&w->input, work->input);
 	while (*at)
 		at = &(*at)->next;

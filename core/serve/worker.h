@@ -17,11 +17,14 @@
 #include "core/base/loop.h"
 #include "core/base/str.h"
 
-/* Commands that run at one time; others wait for their turn. */
-#define WORKERS_MAX 32
-/* Of them for one session, so that others have a turn; all clients of the newer
-   era over HTTP share one, as they prove nothing else. */
-#define WORKERS_EACH 24
+/* Commands that run at one time; others wait for their turn. The next is of the
+   client with the fewest that run, then of the session, then of the name. */
+#define WORKERS_MAX 40
+/* Of them for one client, which is what has a token, and for one session of it,
+   so that others have a turn: names are no bound, since anybody may choose one
+   anew. Requests of the newer era share a session. */
+#define WORKERS_CLIENT 32
+#define WORKERS_SESSION 24
 /* Output of one, bytes. */
 #define WORKER_OUTPUT_BYTES (256 * 1024 * 1024)
 /* Time for an orderly end, milliseconds, before SIGKILL. */
@@ -31,10 +34,10 @@ struct workers;
 struct worker;
 
 struct work {
-	const struct strlist *words; /* behind "matins"; copied */
-	struct str input;	     /* standard input; copied */
-	const void *session;	     /* of the client: only compared */
-	const char *client; /* within it; who has fewer is first; copied */
+	const struct strlist *words;  /* behind "matins"; copied */
+	struct str input;	      /* standard input; copied */
+	const void *client, *session; /* only compared */
+	const char *name;	      /* of the client, by itself; copied */
 	/* a line that was written to descriptor 3; may be NULL */
 	void (*event)(void *arg, struct str line);
 	/* said: standard output; a status of -1: it could not be started, and

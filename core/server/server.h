@@ -110,8 +110,11 @@ struct server_session {
 	void *send_arg;
 	const struct mcp_revision *revision; /* of initialize; NULL before */
 	enum server_state state;
-	/* Set by the owner: many clients of the newer era share it. It bounds
-	   how many of them there are; one that cancels drops its stream. */
+	/* Set by the owner: only compared, equal in all sessions of a client
+	   that has proved who it is. */
+	const void *client_key;
+	/* Likewise: many requests of the newer era share it. It bounds how many
+	   of them there are; one that cancels drops its stream. */
 	bool is_shared;
 	/* Likewise: a field of the head of a request, c->to; NULL: it has none.
 	   NULL: requests have no heads. */

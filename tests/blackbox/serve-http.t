@@ -212,7 +212,7 @@ is "at every address: which Host and Origin are ours" "$(scene anywhere)" ""
 kill "$server"
 wait "$server"
 
-echo "a-token-of-the-file-$T" >own
+printf '%s\n' "a-token-of-the-file-$T" "another-of-the-file-$T" >own
 chmod 600 own
 serve_keys k.toml 'token = { file = "own" }'
 rm -f log # of the server before: its address is not waited for
@@ -222,6 +222,12 @@ wait_for 20 grep -q 'http://' log
 url=$(grep -aoE 'http://[0-9.:]+/mcp' log)
 was=$token token=$T/own
 is "a token of [serve] is that of clients" "$(scene eras)" ""
+is "a client with many names and sessions leaves another token its turn" \
+	"$(scene greedy_all)" ""
+ok "such a client that left: its calls end" \
+	wait_for "${LIMIT_S:-90}" not_running "$T/begun; sleep 986"
+is "one with many names closes no connection of another token" \
+	"$(scene hog_names)" ""
 token=$was
 like "a token that was made is not that of [serve]" "$(scene eras)" KeyError
 kill "$server"

@@ -18,7 +18,8 @@ import urllib.parse
 META = "io.modelcontextprotocol/"
 URL = urllib.parse.urlsplit(sys.argv[2])
 with open(sys.argv[3], encoding="ascii") as f:
-    TOKEN = f.read().strip()
+    TOKENS = f.read().split()  # of a client each
+TOKEN = TOKENS[0]
 LIMIT_S = 60
 
 
@@ -53,7 +54,8 @@ class Reply:
 
 
 class Client:
-    def __init__(self):
+    def __init__(self, token=TOKEN):
+        self.token = token
         self.c = http.client.HTTPConnection(URL.hostname, URL.port,
                                             timeout=LIMIT_S)
         self.session = None
@@ -63,7 +65,7 @@ class Client:
     def begin(self, is_new, tool="mcp__frail__hold"):
         """Begin a call that is not answered, and do not wait for it."""
         params = {"name": tool}
-        given = {"Authorization": "Bearer " + TOKEN}
+        given = {"Authorization": "Bearer " + self.token}
         if is_new:
             params["_meta"] = {META + "protocolVersion": "2026-07-28",
                                META + "clientInfo": {"name": self.name},
@@ -83,7 +85,7 @@ class Client:
             self.c.sock.recv(1, socket.MSG_PEEK))
 
     def ask(self, how="POST", body=None, path="/mcp", **headers):
-        given = {"Authorization": "Bearer " + TOKEN,
+        given = {"Authorization": "Bearer " + self.token,
                  "Content-Type": "application/json",
                  "Accept": "application/json, text/event-stream"}
         if self.session:
@@ -392,9 +394,9 @@ def crowd(_):
         s.close()
 
 
-def hog(is_new):
+def hog(is_new, name="hog"):
     """One client with more calls than there may be connections."""
-    mine = [Client() for _ in range(4)]
+    mine = [Client(TOKENS[-1]) for _ in range(4)]
     mine[0].hello()
     for c in mine[1:3]:
         c.session = mine[0].session
@@ -404,7 +406,7 @@ def hog(is_new):
     hogs = []
     for i in range(480):
         c = Client()
-        c.name = "hog"
+        c.name = name.format(i)
         c.n = i
         if i % 240 or is_new:
             c.session = hogs[-1].session if hogs else None
@@ -413,10 +415,10 @@ def hog(is_new):
         c.begin(is_new)
         hogs.append(c)
     for _ in range(3):
-        c = Client()
+        c = Client(TOKENS[-1])
         if c.hello() != 202 or c.call("ping").status != 200:
             say("a client after them")
-        if Client().alone("server/discover").status != 200:
+        if Client(TOKENS[-1]).alone("server/discover").status != 200:
             say("a newer one after them")
     for i, c in enumerate(mine):
         if not c.is_open():
@@ -433,6 +435,11 @@ def hog_older(_):
 
 def hog_newer(_):
     hog(True)
+
+
+def hog_names(_):
+    """One whose requests have a name each, and another with its own token."""
+    hog(True, "hog {}")
 
 
 def progress(c):
@@ -552,6 +559,32 @@ def greedy(_, is_new=False):
 def greedy_newer(c):
     """One whose calls have a name each: no name is proved."""
     greedy(c, True)
+
+
+def greedy_all(_):
+    """One with a token of its own, many names and many sessions."""
+    waits = []
+    for i in range(100):
+        c = Client()
+        c.name = f"greedy {i}"
+        if i % 2:
+            c.hello()
+        c.begin(not i % 2, "routine__slow")
+        waits.append(c)
+    wait_for("begun")
+    mine = Client(TOKENS[1])
+    mine.hello()
+    for r in (mine.call("tools/call", {"name": "routine__two"}),
+              Client(TOKENS[1]).alone("tools/call", {"name": "routine__two"})):
+        text = r.text()
+        if r.status != 200 or '"routine":"two"' not in text:
+            say("another client", r.status, text)
+    for c in waits:
+        if c.session:
+            c.c.close()
+            c.ask("DELETE").text()
+        c.c.close()
+    os.remove("begun")
 
 
 def ends(c):
