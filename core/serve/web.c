@@ -34,6 +34,7 @@
 	X(MHD_get_timeout)                   \
 	X(MHD_get_daemon_info)               \
 	X(MHD_get_connection_info)           \
+	X(MHD_set_connection_option)         \
 	X(MHD_suspend_connection)            \
 	X(MHD_resume_connection)             \
 	X(MHD_lookup_connection_value)       \
@@ -81,6 +82,7 @@ enum link_use {
 
 struct link {
 	struct link *next;
+	struct MHD_Connection *connection;
 	int fd; /* of the library */
 	enum link_use use;
 	/* A whole request must be there by then; of a stream: when it began. */
@@ -166,10 +168,35 @@ static void on_ready(void *arg, UNUSED uint32_t events)
 
 /* ---- connections ---- */
 
+/* The library may miss the end of a connection that was reset: it notices then
+   after the least time that it takes for idle. */
 static void close_link(struct link *l)
 {
 	l->use = LINK_OVER;
 	(void)shutdown(l->fd, SHUT_RDWR);
+	(void)mhd.MHD_set_connection_option(l->connection,
+					    MHD_CONNECTION_OPTION_TIMEOUT, 1U);
+}
+
+/* Close those whose client has gone in the middle of a request: the library
+   does not notice an end that comes together with data. Returns how many. */
+static size_t close_dead(const struct web *w)
+{
+	size_t n_closed = 0;
+	char c;
+
+	for (struct link *l = w->links; l; l = l->next) {
+		ssize_t n;
+
+		if (l->use >= LINK_STREAM)
+			continue;
+		n = recv(l->fd, &c, 1, MSG_PEEK | MSG_DONTWAIT);
+		if (n > 0 || (n < 0 && errno == EAGAIN))
+			continue;
+		close_link(l);
+		n_closed++;
+	}
+	return n_closed;
 }
 
 static bool has_client(const struct link *l)
@@ -254,7 +281,7 @@ static void bound_links(const struct web *w)
 		if (!found || l->until_ns < found->until_ns)
 			found = l;
 	}
-	if (known + unknown <= WEB_CONNECTIONS - WEB_SPARE)
+	if (known + unknown <= WEB_CONNECTIONS - WEB_SPARE || close_dead(w))
 		return;
 	if (unknown <= WEB_SPARE)
 		found = least_missed(w);
@@ -290,6 +317,7 @@ static void on_connection(void *arg, struct MHD_Connection *c, void **own,
 		*own = l = mem_zalloc(sizeof(*l));
 		*l = (struct link){
 			.next = w->links,
+			.connection = c,
 			.fd = i ? i->connect_fd : -1,
 			.until_ns =
 				loop_now(w->o.loop) + WEB_PATIENCE_S * NS_PER_S,
@@ -558,6 +586,7 @@ static void on_sweep(void *arg)
 	uint64_t now = loop_now(w->o.loop);
 
 	sweep_sessions(w, now);
+	(void)close_dead(w);
 	for (size_t i = 0; i < w->n_clients; i++)
 		server_forget(&w->clients[i].newer, now,
 			      WEB_INPUT_S * NS_PER_S);

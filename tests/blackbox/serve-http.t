@@ -153,6 +153,8 @@ scene() {
 		"$TOP/tests/blackbox/serve_http.py" "$1" "$url" "$token" 2>&1 ||
 		echo "status $?"
 }
+scene unread >unread & # its clients wait until they are ended
+unread=$!
 is "token, Host, Origin, path and method are judged first" "$(scene door)" ""
 is "both eras are served" "$(scene eras)" ""
 is "progress comes as events before the answer" "$(scene progress)" ""
@@ -180,6 +182,9 @@ is "questions that are not answered keep no other client from being asked" \
 	"$(scene left)" ""
 is "a question that is not declared fails the call, in each era's way" \
 	"$(scene lacks)" ""
+wait "$unread"
+is "clients that do not read are ended, and hold nobody up" "$(<unread)" ""
+is "clients that go within a message hold nobody up" "$(scene cut)" ""
 is "connections without a token go for others" "$(scene crowd)" ""
 is "one client with too many calls closes no connection of another" \
 	"$(scene hog_older)" ""

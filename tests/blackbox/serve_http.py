@@ -62,9 +62,9 @@ class Client:
         self.name = "alone"
         self.n = 0
 
-    def begin(self, is_new, tool="mcp__frail__hold"):
-        """Begin a call that is not answered, and do not wait for it."""
-        params = {"name": tool}
+    def begin(self, is_new, tool="mcp__frail__hold", args=None):
+        """Begin a call, and do not wait for its answer."""
+        params = {"name": tool, "arguments": args or {}}
         given = {"Authorization": "Bearer " + self.token}
         if is_new:
             params["_meta"] = {META + "protocolVersion": "2026-07-28",
@@ -658,6 +658,49 @@ def slow(_):
             say("held up")
     for s in idle:
         s.close()
+
+
+def cut(_):
+    """Clients that go in the middle of a message, more than there may be."""
+    for i in range(1000):
+        s = socket.create_connection((URL.hostname, URL.port))
+        s.sendall(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n"
+                  b"Content-Length: 1000000\r\nAuthorization: Bearer " +
+                  TOKEN.encode() + b"\r\n\r\n{")
+        s.close()
+        if i % 100 == 0 and Client(TOKENS[-1]).alone(
+                "server/discover").status != 200:
+            say("held up")
+
+
+def unread(_):
+    """Clients that never read an answer are ended, and hold nobody up."""
+    text = "x" * (3 << 20)
+    deaf = []
+    for _ in range(20):
+        c = Client()
+        c.c.sock = socket.socket()
+        c.c.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        c.c.sock.connect((URL.hostname, URL.port))
+        c.begin(True, "mcp__frail__say", {"text": text})
+        deaf.append(c)
+    twin = Client(TOKENS[-1])
+    end = time.monotonic() + 40
+    while time.monotonic() < end:
+        # no tool, whose calls would take questions from other scenes
+        r = twin.alone("server/discover")
+        if r.status != 200 or not r.text():
+            say("held up")
+        time.sleep(0.5)
+    for c in deaf:
+        got = 0
+        try:
+            while more := len(c.c.sock.recv(1 << 20)):
+                got += more
+        except ConnectionError:
+            pass
+        if got >= len(text):
+            say("an answer is kept that is not read", got)
 
 
 def many(_):

@@ -385,6 +385,24 @@ TEST_IN(web, connection, with_half_a_body, ends)
 	leave(&twin);
 }
 
+TEST_IN(web, connection, whose_client_leaves_within_a_message, ends)
+{
+	SITE struct peer head = connect_to(s, A), body = connect_to(s, A);
+
+	put(&head, "POST /mcp HTTP/1.1\r\nX: ");
+	(void)shutdown(head.fd, SHUT_WR);
+	put_head(&body, "POST", 1000, "");
+	put(&body, "{");
+	(void)shutdown(body.fd, SHUT_WR);
+	pass(s, 10);
+	assert_false(turn_until(&head, "HTTP"));
+	assert_true(head.is_closed);
+	assert_false(turn_until(&body, "HTTP"));
+	assert_true(body.is_closed);
+	leave(&head);
+	leave(&body);
+}
+
 TEST_IN(web, stream, never_read, ends_alone)
 {
 	SITE struct peer deaf = connect_to(s, A), twin = connect_to(s, A);
