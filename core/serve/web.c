@@ -807,9 +807,17 @@ static uint64_t name_of(struct str message)
 static enum MHD_Result feed(struct exchange *x, struct server_session *s,
 			    struct str message, bool is_request)
 {
+	struct web_session *of = x->of;
+
 	x->fed = s;
 	use_link_for(x, x->of ? x->of->number : name_of(message));
 	server_message(s, message, x);
+	/* initialize was refused */
+	if (x->of && !s->revision) {
+		x->of = NULL;
+		x->fed = NULL;
+		end_session(of);
+	}
 	if (!is_request)
 		return reply(x, 202, STR(""));
 	return begin_reply(x);
@@ -866,7 +874,7 @@ static enum MHD_Result post(struct exchange *x)
 	 */
 	if (version.p)
 		return post_newer(x, message, version, is_request);
-	if (!id && scan_type(message) == SCAN_OBJECT &&
+	if (!id && is_request && scan_type(message) == SCAN_OBJECT &&
 	    scan_is(m.method, "initialize")) {
 		x->of = new_session(x->web, x->client);
 		if (!x->of)

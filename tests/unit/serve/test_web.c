@@ -429,6 +429,25 @@ TEST_IN(web, stream, never_read, ends_alone)
 	leave(&twin);
 }
 
+TEST_IN(web, initialize, refused, begins_no_session)
+{
+	static const char *const bodies[] = {
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}",
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\","
+		"\"params\":{\"protocolVersion\":7}}",
+		"{\"jsonrpc\":\"2.0\",\"method\":\"initialize\"}",
+	};
+	SITE struct peer p = connect_to(s, A);
+
+	for (size_t i = 0; i < ARRAY_LEN(bodies); i++) {
+		assert_int_equal(ask(&p, "POST", bodies[i], ""),
+				 i == 2 ? 202 : 200);
+		assert_null(strstr(buf_cstr(&p.got), "Mcp-Session-Id"));
+	}
+	assert_int_equal(hello(&p), 200);
+	leave(&p);
+}
+
 /* ---- clients against each other ---- */
 
 TEST_IN(web, session, of_another_client, is_none)
