@@ -133,6 +133,7 @@ struct web {
 	const char *host; /* of .url, with the port */
 	bool is_any;	  /* listens at every address */
 	bool has_woken;	  /* since the library ran */
+	bool is_ending;	  /* no request is read any more */
 	struct arena arena;
 };
 
@@ -987,10 +988,13 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c,
 				  UNUSED const char *version, const char *data,
 				  size_t *n, void **own)
 {
+	struct web *w = arg;
 	struct exchange *x = *own;
 
+	if (w->is_ending)
+		return MHD_NO;
 	if (!x) {
-		*own = x = new_exchange(arg, c);
+		*own = x = new_exchange(w, c);
 		return begin(x, path);
 	}
 	if (x->is_begun)
@@ -1174,6 +1178,7 @@ void web_free(struct web *w)
 
 	if (!w)
 		return;
+	w->is_ending = true;
 	for (s = w->sessions; s; s = next) {
 		next = s->next;
 		end_session(s);

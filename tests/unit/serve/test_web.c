@@ -230,15 +230,12 @@ static void put_head(struct peer *p, const char *verb, size_t body_bytes,
 	put(p, buf_cstr(&out));
 }
 
-/* Status of a request; 0: there is no answer. */
-static int ask(struct peer *p, const char *verb, const char *body,
-	       const char *more)
+/* Status of the answer; 0: there is none. */
+static int take_answer(struct peer *p)
 {
 	const char *rest;
 	ptrdiff_t end;
 
-	put_head(p, verb, strlen(body), more);
-	put(p, body);
 	if (!turn_until(p, "\r\n\r\n"))
 		return 0;
 	rest = strstr(buf_cstr(&p->got), "Content-Length: ");
@@ -246,6 +243,14 @@ static int ask(struct peer *p, const char *verb, const char *body,
 	if (rest && (size_t)(end + number(rest + 16)) > p->got.n)
 		(void)turn_until(p, "}\n");
 	return number(buf_cstr(&p->got) + 9);
+}
+
+static int ask(struct peer *p, const char *verb, const char *body,
+	       const char *more)
+{
+	put_head(p, verb, strlen(body), more);
+	put(p, body);
+	return take_answer(p);
 }
 
 static int ping(struct peer *p)
@@ -272,9 +277,9 @@ static int hello(struct peer *p)
 	return status;
 }
 
-/* Call a method in the newer era. more  members of params, each with a comma
+/* Send a call of the newer era. more  members of params, each with a comma
    behind it */
-static int alone(struct peer *p, const char *method, const char *more)
+static void put_alone(struct peer *p, const char *method, const char *more)
 {
 	AUTO(buf_release) struct buf body = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf head = BUF_INIT(BUF_UNBOUNDED);
@@ -289,11 +294,18 @@ static int alone(struct peer *p, const char *method, const char *more)
 	buf_addf(&head,
 		 "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: %s\r\n",
 		 method);
-	return ask(p, "POST", buf_cstr(&body), buf_cstr(&head));
+	put_head(p, "POST", body.n, buf_cstr(&head));
+	put(p, buf_cstr(&body));
 }
 
-/* Begin a call that is not answered. */
-static void begin(struct peer *p)
+static int alone(struct peer *p, const char *method, const char *more)
+{
+	put_alone(p, method, more);
+	return take_answer(p);
+}
+
+/* Begin a call of the older era that is not answered. */
+static void hold(struct peer *p)
 {
 	static const char body[] =
 		"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"hold\","
@@ -301,7 +313,6 @@ static void begin(struct peer *p)
 
 	put_head(p, "POST", strlen(body), "");
 	put(p, body);
-	turn(p->s);
 }
 
 /* Params that bring the answer to the last question. */
@@ -448,6 +459,24 @@ TEST_IN(web, initialize, refused, begins_no_session)
 	leave(&p);
 }
 
+TEST_IN(web, the_end, with_requests_open_and_unread, is_orderly)
+{
+	SITE struct peer reads = connect_to(s, A), open = connect_to(s, A);
+	struct peer waits = connect_to(s, A), fresh = connect_to(s, A);
+
+	put_alone(&open, "hold", "");
+	assert_int_equal(hello(&reads), 200);
+	assert_int_equal(ask(&reads, "GET", "", ""), 200);
+	put_alone(&waits, "hold", "");
+	put_head(&fresh, "POST", 100, "");
+	web_free(s->web);
+	s->web = NULL;
+	leave(&reads);
+	leave(&open);
+	leave(&waits);
+	leave(&fresh);
+}
+
 /* ---- clients against each other ---- */
 
 TEST_IN(web, session, of_another_client, is_none)
@@ -475,7 +504,7 @@ TEST_IN(web, sessions, too_many_of_one_client, leave_those_of_another)
 		/* its own sessions have open calls, that of the other is idle
 		 */
 		if (hello(&greedy[i]) == 200)
-			begin(&greedy[i]);
+			hold(&greedy[i]);
 		else
 			assert_int_equal(i, ARRAY_LEN(greedy) - 2);
 		if (i == ARRAY_LEN(greedy) - 2)
