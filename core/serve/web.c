@@ -205,65 +205,40 @@ static bool has_client(const struct link *l)
 	return l->use != LINK_UNKNOWN && l->use != LINK_OVER;
 }
 
-/* Connections with the session, or name, of this one. */
-static size_t count_own(const struct web *w, const struct link *of)
+/* Connections of the client of this one, of them those of its era, and of them
+   those of its session or name: the most significant first. */
+static uint64_t crowd_of(const struct web *w, const struct link *of)
 {
-	size_t n = 0;
+	uint64_t client = 0, era = 0, within = 0;
 
-	for (const struct link *l = w->links; l; l = l->next)
-		n += has_client(l) && l->client == of->client &&
-		     l->is_newer == of->is_newer && l->within == of->within;
-	return n;
-}
-
-/* The client that has the most connections; *ret_is_newer: more than half of
-   them are of the newer era. */
-static const struct web_client *largest(const struct web *w, bool *ret_is_newer)
-{
-	const struct web_client *found = w->clients;
-	size_t most = 0;
-
-	for (size_t i = 0; i < w->n_clients; i++) {
-		size_t n = 0, newer = 0;
-
-		for (const struct link *l = w->links; l; l = l->next) {
-			if (!has_client(l) || l->client != &w->clients[i])
-				continue;
-			n++;
-			newer += l->is_newer;
-		}
-		if (n <= most)
+	for (const struct link *l = w->links; l; l = l->next) {
+		if (!has_client(l) || l->client != of->client)
 			continue;
-		most = n;
-		found = &w->clients[i];
-		*ret_is_newer = newer > n / 2;
+		client++;
+		if (l->is_newer != of->is_newer)
+			continue;
+		era++;
+		within += l->within == of->within;
 	}
-	return found;
+	return (client << 32) + (era << 16) + within;
 }
 
-/* The connection that is missed least: of the client that has the most, and
-   within it of the session or name that has. */
+/* The connection that is missed least: of the largest crowd. */
 static struct link *least_missed(const struct web *w)
 {
-	bool is_newer = false;
-	const struct web_client *of = largest(w, &is_newer);
 	struct link *found = NULL;
-	size_t most = 0;
+	uint64_t most = 0;
 
 	for (struct link *l = w->links; l; l = l->next) {
-		size_t n;
+		uint64_t crowd = has_client(l) ? crowd_of(w, l) : 0;
 
-		if (!has_client(l) || l->client != of ||
-		    l->is_newer != is_newer)
-			continue;
-		n = count_own(w, l);
-		if (found && (n < most || (n == most &&
-					   (l->use > found->use ||
-					    (l->use == found->use &&
-					     l->until_ns >= found->until_ns)))))
+		if (!crowd || crowd < most ||
+		    (found && crowd == most &&
+		     (l->use > found->use || (l->use == found->use &&
+					      l->until_ns >= found->until_ns))))
 			continue;
 		found = l;
-		most = n;
+		most = crowd;
 	}
 	return found;
 }
