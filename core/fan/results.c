@@ -747,9 +747,9 @@ static uint64_t short_key(const char *key)
 {
 	uint64_t n = 0;
 
+	/* letters have bit 6, and their low digits begin at 1 */
 	for (int i = 2; i < 18; i++)
-		n = n << 4 | (uint64_t)(key[i] <= '9' ? key[i] - '0'
-						      : key[i] - 'a' + 10);
+		n = n << 4 | (uint64_t)((key[i] & 0xf) + (key[i] >> 6) * 9);
 	return n;
 }
 
@@ -771,15 +771,13 @@ static bool has_key(const struct buf *keys, uint64_t key)
 	       bsearch(&key, keys->p, keys_of(keys), sizeof(key), by_number);
 }
 
-/* Open a result, where that was asked for; false: it is none. */
+/* Open a result; false: it is none. */
 static bool is_whole(struct counting *c, const char *name, uint64_t number)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	char key[SHA256_HEX_BYTES];
 	struct fan_result r;
 
-	if (!c->c->is_looked)
-		return true;
 	snprintf(key, sizeof(key), "%.64s", name);
 	if (results_look(c->s, key, &c->text, &arena, &r, c->err) < 0) {
 		c->has_failed = true;
@@ -802,7 +800,7 @@ static void add_result(struct results *s, int dir, const char *name, void *arg)
 	if (!fan_is_result(name) || strncmp(name, c->folder, 2) != 0)
 		return;
 	number = short_key(name);
-	if (is_whole(c, name, number))
+	if (!c->c->is_looked || is_whole(c, name, number))
 		buf_add(&c->results, &number, sizeof(number));
 }
 
@@ -825,10 +823,25 @@ static void sort_keys(struct buf *keys)
 		qsort(keys->p, keys_of(keys), sizeof(uint64_t), by_number);
 }
 
+/* Read the next of `equal`; "" behind the last. */
+static void next_equal(struct counting *c)
+{
+	if (!c->equal || !fgets(c->line, sizeof(c->line), c->equal))
+		c->line[0] = '\0';
+}
+
+/* Is the next of `equal` one of this folder, or of one before? */
+static bool is_equal_here(const struct counting *c)
+{
+	return c->line[0] && strncmp(c->line, c->folder, 2) <= 0;
+}
+
 /* Inputs of this folder that are there several times have one result. */
 static void count_equal(struct counting *c)
 {
-	while (c->equal && strncmp(c->line, c->folder, 2) <= 0) {
+	if (is_equal_here(c))
+		sort_keys(&c->results);
+	for (; is_equal_here(c); next_equal(c)) {
 		struct str rest = str_of(c->line), key = str_cut(&rest, ' ');
 		uint64_t n, number = short_key(c->line);
 
@@ -837,16 +850,15 @@ static void count_equal(struct counting *c)
 		    has_key(&c->results, number))
 			*(has_key(&c->failed, number) ? &c->c->failed
 						      : &c->c->ok) += n - 1;
-		if (!fgets(c->line, sizeof(c->line), c->equal))
-			break;
 	}
 }
 
-/* A mark counts where a result is there. */
+/* Results first: the mark of one that is seen was there before it. A mark
+   counts where a result is there. */
 static void count_folder(struct counting *c, unsigned i)
 {
 	const struct results *s = c->s;
-	const uint64_t *failed;
+	const uint64_t *result;
 	char path[16];
 	uint64_t n = 0;
 
@@ -858,13 +870,11 @@ static void count_folder(struct counting *c, unsigned i)
 	snprintf(path, sizeof(path), "failed/%s", c->folder);
 	if (!c->c->is_looked && c->results.n)
 		each_name(s, path, add_mark, c);
-	/* names are looked up for marks, and for inputs that are equal */
-	if (c->failed.n || c->equal)
-		sort_keys(&c->results);
+	/* of the two, marks are few: results are looked up among them */
 	sort_keys(&c->failed);
-	failed = (const uint64_t *)(const void *)c->failed.p;
-	for (size_t k = 0; k < keys_of(&c->failed); k++)
-		n += has_key(&c->results, failed[k]);
+	result = (const uint64_t *)(const void *)c->results.p;
+	for (size_t k = 0; c->failed.n && k < keys_of(&c->results); k++)
+		n += has_key(&c->failed, result[k]);
 	c->c->failed += n;
 	c->c->ok += keys_of(&c->results) - n;
 	count_equal(c);
@@ -917,6 +927,7 @@ int results_count(struct results *s, bool is_deep, struct fan_counts *ret,
 		.is_looked = is_deep || s->m.n <= RESULTS_LOOKED,
 	};
 	c.equal = fd < 0 ? NULL : fdopen(fd, "r");
+	next_equal(&c);
 	/* work first: a result that comes meanwhile is not counted twice */
 	each_name(s, "running", count_work, &c);
 	for (unsigned i = 0; i < 256; i++)
