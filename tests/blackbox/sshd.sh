@@ -1,6 +1,7 @@
 # An sshd of our own on loopback, for an ordinary user: $me, whose commands run
 # by "${as[@]}". As root the test must run in a mount namespace of its own, with
-# FAN_NS set, for that user needs a shell and a home.
+# FAN_NS set, for that user needs a shell and a home. Commands have a PATH without
+# /usr/local, where a matins may be installed.
 #
 #	throwaway_sshd || skip ...
 #	"${as[@]}" ssh -F "$T/ssh/config" n1 true	(n1, n2, n3; gone answers not)
@@ -37,6 +38,7 @@ throwaway_sshd() {
 		UsePAM no
 		PasswordAuthentication no
 		MaxStartups 50
+		SetEnv PATH=/usr/bin:/bin
 	END
 	cat >ssh/config <<-END
 		Host n1 n2 n3
