@@ -250,13 +250,19 @@ void sha256_text(const unsigned char sum[SHA256_BYTES],
 	out[2 * SHA256_BYTES] = '\0';
 }
 
-void sha256_hex(struct str text, char out[SHA256_HEX_BYTES])
+void sha256_end_text(struct sha256 *s, char out[SHA256_HEX_BYTES])
 {
 	unsigned char sum[SHA256_BYTES];
+
+	sha256_end(s, sum);
+	sha256_text(sum, out);
+}
+
+void sha256_hex(struct str text, char out[SHA256_HEX_BYTES])
+{
 	struct sha256 s;
 
 	sha256_init(&s);
 	sha256_add(&s, text.p, text.n);
-	sha256_end(&s, sum);
-	sha256_text(sum, out);
+	sha256_end_text(&s, out);
 }

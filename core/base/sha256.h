@@ -32,6 +32,8 @@ void sha256_end(struct sha256 *s, unsigned char out[SHA256_BYTES]);
 /* Write a digest in lower-case hexadecimal. */
 void sha256_text(const unsigned char sum[SHA256_BYTES],
 		 char out[SHA256_HEX_BYTES]);
+/* sha256_end() and sha256_text(). */
+void sha256_end_text(struct sha256 *s, char out[SHA256_HEX_BYTES]);
 /* The sum of one text in lower-case hexadecimal. */
 void sha256_hex(struct str text, char out[SHA256_HEX_BYTES]);
 

@@ -232,6 +232,14 @@ bool http_is_token(struct str text)
 	return text.n > 0 && http_token_len(text) == text.n;
 }
 
+bool text_has_control(struct str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if ((unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7f)
+			return true;
+	return false;
+}
+
 bool text_is_word(const char *s)
 {
 	return *s && !strpbrk(s, " \t\n'\"\\$`*?[]{}()<>|&;~#!^");

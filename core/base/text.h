@@ -81,6 +81,9 @@ size_t http_token_len(struct str text) MUST_USE;
 /* Report whether all of a text is one HTTP token. */
 bool http_is_token(struct str text) MUST_USE;
 
+/* Report whether a text has a control character of ASCII. */
+bool text_has_control(struct str s) MUST_USE;
+
 /* Report whether a shell takes all of a text as one word, and nothing more. */
 bool text_is_word(const char *s) MUST_USE;
 /* Append a word of a command line, quoted where a shell would split it. */

@@ -58,11 +58,9 @@ static void add_file(struct sha256 *sum, const char *path)
 
 static void end_key(struct era_key *ret, struct sha256 *sum)
 {
-	unsigned char digest[SHA256_BYTES];
 	char hex[SHA256_HEX_BYTES];
 
-	sha256_end(sum, digest);
-	sha256_text(digest, hex);
+	sha256_end_text(sum, hex);
 	snprintf(ret->hex, sizeof(ret->hex), "%.*s", (int)KEY_BYTES, hex);
 }
 

@@ -512,21 +512,13 @@ static bool expand_text(struct expander *x, struct buf *out)
 	return true;
 }
 
-static bool has_control(struct str s)
-{
-	for (size_t i = 0; i < s.n; i++)
-		if ((unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7f)
-			return true;
-	return false;
-}
-
 static void check_url(struct expander *x, struct str url)
 {
 	bool is_known = str_starts(url, "http://") ||
 			str_starts(url, "https://") ||
 			str_starts(url, "ws://") || str_starts(url, "wss://");
 
-	if (!is_known || has_control(url) || str_find(url, ' ') < url.n)
+	if (!is_known || text_has_control(url) || str_find(url, ' ') < url.n)
 		expand_error(x,
 			     "\"%s\" must be a URL that begins with https:// "
 			     "(or wss://; http:// and ws:// for loopback), "
@@ -691,7 +683,7 @@ static void finish_expansion(struct expander *x, const struct buf *text)
 		break;
 	case EXPAND_HEADER:
 		*e->slot = arena_strndup(arena, s.p, s.n);
-		if (has_control(s))
+		if (text_has_control(s))
 			expand_error(x, "the value of a header has a control "
 					"character");
 		break;

@@ -135,7 +135,22 @@ void nest_check(const struct config *c, const bool *reached,
 			(void)look(&n, &c->routines[i]);
 }
 
-/* ---- approvals ---- */
+/* ---- steps ---- */
+
+const struct step *nest_find_step(const struct config *c,
+				  const struct routine *r,
+				  bool (*is)(const struct step *s))
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const bool *reached = nest_reached(c, r->name, &arena);
+
+	for (size_t i = 0; i < c->n_routines; i++)
+		for (size_t k = 0; reached[i] && k < c->routines[i].n_steps;
+		     k++)
+			if (is(&c->routines[i].steps[k]))
+				return &c->routines[i].steps[k];
+	return NULL;
+}
 
 bool nest_has_approval(const struct config *c, const struct routine *r,
 		       struct str name)

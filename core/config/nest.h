@@ -33,4 +33,10 @@ void nest_check(const struct config *c, const bool *reached,
 bool nest_has_approval(const struct config *c, const struct routine *r,
 		       struct str name) MUST_USE;
 
+/* Find a step for which `is` holds, in a routine and those of its steps; NULL:
+   there is none. */
+const struct step *nest_find_step(const struct config *c,
+				  const struct routine *r,
+				  bool (*is)(const struct step *s)) MUST_USE;
+
 #endif

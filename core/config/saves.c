@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/place.h"
+#include "core/base/text.h"
 #include "core/config/nest.h"
 #include "core/config/paths.h"
 
@@ -12,14 +13,6 @@
 #define FILES_MAX 1000
 
 /* ---- one name ---- */
-
-static bool has_control(struct str s)
-{
-	for (size_t i = 0; i < s.n; i++)
-		if ((unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7f)
-			return true;
-	return false;
-}
 
 const char *saves_name_refused(struct str name)
 {
@@ -31,7 +24,7 @@ const char *saves_name_refused(struct str name)
 		return "names are those of files in the folder `out`";
 	if (name.p[0] == '$' || memmem(name.p, name.n, "{{", 2))
 		return "no reference has a value in a name";
-	if (has_control(name))
+	if (text_has_control(name))
 		return "a control character is in it";
 	for (struct str rest = name; rest.p; n++) {
 		struct str part = str_cut(&rest, '/');

@@ -306,14 +306,14 @@ static int flush_rows(struct collector *c, struct err *err)
 	return 0;
 }
 
-static int add_row(void *arg, struct str input, const char *key,
+static int add_row(struct collector *c, const struct results_inputs *in,
 		   struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	struct collector *c = arg;
-	struct row row = {.index = c->ret->total, .input = input};
+	struct row row = {.index = c->ret->total, .input = in->input};
 
-	if (results_look(c->o->results, key, &c->text, &arena, &row.r, err) < 0)
+	if (results_look(c->o->results, in->key, &c->text, &arena, &row.r,
+			 err) < 0)
 		return -1;
 	row.report = shown(c, &row, &arena);
 	count(c, &row);
@@ -321,6 +321,19 @@ static int add_row(void *arg, struct str input, const char *key,
 		 ? row_json
 		 : row_table)(c, &row, &c->out);
 	return c->out.n < 65536 ? 0 : flush_rows(c, err);
+}
+
+static int add_rows(struct collector *c, struct err *err)
+{
+	AUTO(results_close_inputs) struct results_inputs in = {.file = NULL};
+	int more = results_open_inputs(c->o->results, RESULTS_ALL, &in, err);
+
+	if (more < 0)
+		return -1;
+	while ((more = results_next(&in, err)) > 0)
+		if (add_row(c, &in, err) < 0)
+			return -1;
+	return more < 0 ? -1 : flush_rows(c, err);
 }
 
 /* A file without a name, beside the report. */
@@ -354,9 +367,7 @@ int fan_collect(const struct fan_collect *o, struct fan_collected *ret,
 	c->text = (struct buf)BUF_INIT(LIMIT_MESSAGE_BYTES_MAX);
 	r = c->body = open_body(o, err);
 	if (r >= 0)
-		r = results_inputs(o->results, add_row, c, err);
-	if (r == 0)
-		r = flush_rows(c, err);
+		r = add_rows(c, err);
 	if (r == 0)
 		r = outfile_write(o->out, &text, err);
 	fd_closep(&c->body);

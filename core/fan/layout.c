@@ -80,15 +80,14 @@ bool manifest_shard(struct str row, struct manifest_shard *ret)
 	       strspn(ret->sum, "0123456789abcdef") == 16;
 }
 
-static const char *word(struct str object, const char *name,
-			struct arena *arena)
+const char *fan_word(struct str object, const char *name, struct arena *arena)
 {
 	struct str s = scan_decoded(scan_text(object, name), SIZE_MAX, arena);
 
 	return arena_strndup(arena, s.p, s.n);
 }
 
-static uint64_t number(struct str object, const char *name)
+uint64_t fan_number(struct str object, const char *name)
 {
 	struct str value = scan_some(object, name);
 	int64_t n;
@@ -111,18 +110,18 @@ int manifest_read(struct str head, struct arena *arena, struct manifest *ret,
 	if (!inputs.n || !config.n)
 		return err_set(err, ERR_CONFIG, "the manifest is not whole");
 	*ret = (struct manifest){
-		.routine = word(all, "routine", arena),
-		.config_path = word(config, "path", arena),
-		.config_sha256 = word(config, "sha256", arena),
+		.routine = fan_word(all, "routine", arena),
+		.config_path = fan_word(config, "path", arena),
+		.config_sha256 = fan_word(config, "sha256", arena),
 		.config_text = scan_decoded(scan_text(config, "text"), SIZE_MAX,
 					    arena),
 		.leash = scan_some(all, "leash"),
 		.params = scan_some(all, "params"),
-		.n = number(inputs, "n"),
-		.n_keys = number(inputs, "keys"),
-		.inputs_sha256 = word(inputs, "sha256", arena),
-		.per_shard = number(all, "per_shard"),
-		.n_shards = number(all, "n_shards"),
+		.n = fan_number(inputs, "n"),
+		.n_keys = fan_number(inputs, "keys"),
+		.inputs_sha256 = fan_word(inputs, "sha256", arena),
+		.per_shard = fan_number(all, "per_shard"),
+		.n_shards = fan_number(all, "n_shards"),
 	};
 	if (!*ret->routine || *ret->config_path != '/' || !ret->n_shards ||
 	    !ret->per_shard || !ret->n || !ret->n_keys)
@@ -135,7 +134,6 @@ int manifest_read(struct str head, struct arena *arena, struct manifest *ret,
 void fan_key(const struct manifest *m, struct str input,
 	     char ret[SHA256_HEX_BYTES])
 {
-	unsigned char bytes[SHA256_BYTES];
 	struct sha256 sum;
 
 	sha256_init(&sum);
@@ -147,8 +145,7 @@ void fan_key(const struct manifest *m, struct str input,
 	sha256_add(&sum, m->leash.n ? m->leash.p : "", m->leash.n);
 	digest_number(&sum, input.n);
 	sha256_add(&sum, input.p, input.n);
-	sha256_end(&sum, bytes);
-	sha256_text(bytes, ret);
+	sha256_end_text(&sum, ret);
 }
 
 static struct fan_name name_of(const char *folder, const char *key,
@@ -224,8 +221,7 @@ void fan_result_print(const char *key, const struct report *r, uint64_t us,
 void fan_result_read(struct str text, const char *key, struct arena *arena,
 		     struct fan_result *ret)
 {
-	struct str all, us;
-	int64_t n;
+	struct str all;
 
 	*ret = (struct fan_result){.state = FAN_TORN};
 	/* one line: reports are printed as they are, a row a line */
@@ -237,8 +233,7 @@ void fan_result_read(struct str text, const char *key, struct arena *arena,
 	ret->report = scan_some(all, "report");
 	if (!ret->report.n || scan_type(ret->report) != SCAN_OBJECT)
 		return;
-	us = scan_some(all, "us");
-	ret->us = us.n && scan_int64(us, &n) && n > 0 ? (uint64_t)n : 0;
+	ret->us = fan_number(all, "us");
 	ret->reason = scan_decoded(scan_text(all, "reason"), 256, arena);
 	ret->error = scan_decoded(scan_text(all, "error"), 4096, arena);
 	ret->on = scan_decoded(scan_text(all, "on"), 256, arena);

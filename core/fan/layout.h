@@ -95,6 +95,11 @@ bool fan_is_result(const char *name) MUST_USE;
 
 /* ---- results ---- */
 
+/* Read a member of an object as a text, "" where it is none, or as a number, 0
+   where it is none above. */
+const char *fan_word(struct str object, const char *name, struct arena *arena)
+	MUST_USE;
+uint64_t fan_number(struct str object, const char *name) MUST_USE;
 /* Write JSON, or a text, as the value of a key; null where it is empty. */
 void fan_kv_json(struct jw *w, const char *key, struct str json);
 void fan_kv_text(struct jw *w, const char *key, struct str s);

@@ -16,6 +16,7 @@
 #include "core/base/state_dir.h"
 #include "core/base/text.h"
 #include "core/config/leash.h"
+#include "core/config/nest.h"
 #include "core/config/params.h"
 #include "core/config/references.h"
 #include "core/fan/csv.h"
@@ -197,21 +198,13 @@ static void drop_twins(struct values *v)
 	v->n_inputs = n;
 }
 
-static void end_sum(struct sha256 *sum, char ret[SHA256_HEX_BYTES])
-{
-	unsigned char bytes[SHA256_BYTES];
-
-	sha256_end(sum, bytes);
-	sha256_text(bytes, ret);
-}
-
 /* Write the row of the shard that is read, and begin the next one. */
 static int end_shard(struct planner *p, struct err *err)
 {
 	AUTO(buf_release) struct buf row = BUF_INIT(BUF_UNBOUNDED);
 	char hex[SHA256_HEX_BYTES];
 
-	end_sum(&p->shard_sum, hex);
+	sha256_end_text(&p->shard_sum, hex);
 	snprintf(p->shard.sum, sizeof(p->shard.sum), "%.16s", hex);
 	manifest_row(&p->shard, !p->m.n_shards++, &row);
 	sha256_init(&p->shard_sum);
@@ -490,7 +483,7 @@ static int write_head(struct planner *p, struct err *err)
 	char hex[SHA256_HEX_BYTES];
 	struct sha256 sum = p->sum;
 
-	end_sum(&sum, hex);
+	sha256_end_text(&sum, hex);
 	p->m.inputs_sha256 = hex;
 	manifest_head(&p->m, &head);
 	rewind(p->manifest);
@@ -582,29 +575,16 @@ static void describe(struct planner *p, struct arena *arena, struct buf *params)
 		p->m.leash = (struct str){NULL, 0};
 }
 
-/* Find a step that asks a person, also in routines within. */
-static const char *find_approval(const struct config *c,
-				 const struct routine *r, unsigned depth)
+static bool asks_person(const struct step *s)
 {
-	const char *name = NULL;
-
-	for (size_t i = 0; r && depth && !name && i < r->n_steps; i++) {
-		const struct step *s = &r->steps[i];
-
-		name = strcmp(s->type, "approve") == 0 ? s->name
-		       : s->routine
-			       ? find_approval(c, config_routine(c, s->routine),
-					       depth - 1)
-			       : NULL;
-	}
-	return name;
+	return strcmp(s->type, "approve") == 0;
 }
 
 /* Refuse what means something else in a plan than in one run. */
 static int judge(const struct fan_plan *o, struct arena *arena, struct err *err)
 {
-	const char *step = find_approval(&o->file->config, o->routine,
-					 LIMIT_ROUTINE_DEPTH);
+	const struct step *step =
+		nest_find_step(&o->file->config, o->routine, asks_person);
 	const struct strlist none = {NULL, 0};
 	struct gate_leash leash;
 
@@ -620,7 +600,7 @@ static int judge(const struct fan_plan *o, struct arena *arena, struct err *err)
 			       "step %s asks a person, and where shards run "
 			       "there is none: leave it out of a routine for "
 			       "many inputs",
-			       step);
+			       step->name);
 	return 0;
 }
 

@@ -212,62 +212,75 @@ static int read_row(const struct results *s, uint64_t shard,
 	return 0;
 }
 
-int results_shard(const struct results *s, uint64_t shard,
-		  struct manifest_shard *ret, FILE **ret_inputs,
-		  uint64_t *ret_n, struct err *err)
+int results_open_inputs(const struct results *s, uint64_t shard,
+			struct results_inputs *ret, struct err *err)
 {
 	const struct manifest *m = &s->m;
-	AUTO(fd_closep) int fd = results_file(s, "inputs.jsonl");
+	struct manifest_shard row = {.offset = 0};
+	int fd;
 
-	if (shard >= m->n_shards)
+	*ret = (struct results_inputs){.results = s, .left = UINT64_MAX};
+	if (shard != RESULTS_ALL && shard >= m->n_shards)
 		return err_set(err, ERR_USAGE,
 			       "the plan has %llu shards, from 0 on: there is "
 			       "no shard %llu",
 			       (unsigned long long)m->n_shards,
 			       (unsigned long long)shard);
-	if (read_row(s, shard, ret, err) < 0)
-		return -1;
-	if (fd < 0 || lseek(fd, (off_t)ret->offset, SEEK_SET) < 0)
+	if (shard != RESULTS_ALL) {
+		if (read_row(s, shard, &row, err) < 0)
+			return -1;
+		ret->left = shard == m->n_shards - 1
+				    ? m->n - shard * m->per_shard
+				    : m->per_shard;
+	}
+	snprintf(ret->planned, sizeof(ret->planned), "%s",
+		 shard == RESULTS_ALL ? m->inputs_sha256 : row.sum);
+	fd = results_file(s, "inputs.jsonl");
+	ret->file = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!ret->file || fseeko(ret->file, (off_t)row.offset, SEEK_SET) < 0)
 		return err_sys(err, errno, "%s/inputs.jsonl", s->path);
-	*ret_inputs = fdopen(fd_steal(&fd), "r");
-	*ret_n = shard == m->n_shards - 1 ? m->n - shard * m->per_shard
-					  : m->per_shard;
-	return *ret_inputs ? 0 : err_sys(err, errno, "%s", s->path);
+	sha256_init(&ret->sum);
+	return 0;
 }
 
-int results_inputs(const struct results *s,
-		   int (*each)(void *arg, struct str input, const char *key,
-			       struct err *err),
-		   void *arg, struct err *err)
+int results_next(struct results_inputs *in, struct err *err)
 {
-	unsigned char bytes[SHA256_BYTES];
-	char key[SHA256_HEX_BYTES], *line = NULL;
+	const struct results *s = in->results;
+	ssize_t n = in->left ? getline(&in->line, &in->room, in->file) : 0;
+	char hex[SHA256_HEX_BYTES];
 	struct sha256 sum;
-	size_t cap = 0;
-	ssize_t n;
-	int r = 0, fd = results_file(s, "inputs.jsonl");
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 
-	if (!f)
-		return err_sys(err, errno, "%s/inputs.jsonl", s->path);
-	sha256_init(&sum);
-	while (r == 0 && (n = getline(&line, &cap, f)) > 0) {
-		sha256_add(&sum, line, (size_t)n);
-		n -= line[n - 1] == '\n';
-		fan_key(&s->m, (struct str){line, (size_t)n}, key);
-		r = each(arg, (struct str){line, (size_t)n}, key, err);
+	if (n > 0 && in->line[n - 1] == '\n') {
+		sha256_add(&in->sum, in->line, (size_t)n);
+		in->left--;
+		in->line[--n] = '\0';
+		in->input = (struct str){in->line, (size_t)n};
+		fan_key(&s->m, in->input, in->key);
+		return 1;
 	}
-	free(line);
-	fclose(f);
-	if (r < 0)
-		return -1;
-	sha256_end(&sum, bytes);
-	sha256_text(bytes, key);
-	if (strcmp(key, s->m.inputs_sha256) == 0)
+	/* all shards have no number: their sum tells */
+	if (in->left && in->left <= s->m.n)
+		return err_set(err, ERR_SYS,
+			       "%s/inputs.jsonl ends before the shard does",
+			       s->path);
+	/* of a copy: the end may be asked for again */
+	sum = in->sum;
+	sha256_end_text(&sum, hex);
+	if (*in->planned && strncmp(hex, in->planned, strlen(in->planned)) == 0)
 		return 0;
 	return err_set(err, ERR_CONFIG,
-		       "%s/inputs.jsonl is not the file that was planned",
+		       "%s/inputs.jsonl has not the inputs that were planned: "
+		       "make a new plan",
 		       s->path);
+}
+
+void results_close_inputs(struct results_inputs *in)
+{
+	free(in->line);
+	if (in->file)
+		fclose(in->file);
+	in->line = NULL;
+	in->file = NULL;
 }
 
 /* ---- files that are made on the way ---- */

@@ -31,27 +31,41 @@ const char *results_dir(const struct results *s) MUST_USE; /* absolute */
 /* Open a regular file of the plan for reading; -1 and errno, ELOOP where it is
    none. */
 int results_file(const struct results *s, const char *name) MUST_USE;
+
+/* ---- inputs ---- */
+
+/* Inputs of a shard, or of all shards, in their order. */
+struct results_inputs {
+	struct str input; /* borrowed until the next one */
+	char key[SHA256_HEX_BYTES];
+	uint64_t left; /* that were not read; of a shard */
+	/* private */
+	const struct results *results;
+	FILE *file; /* owned, or NULL */
+	char *line; /* owned, or NULL */
+	size_t room;
+	struct sha256 sum;
+	char planned[SHA256_HEX_BYTES]; /* first digits of that sum */
+};
+
+#define RESULTS_ALL UINT64_MAX
 /*
- * Read the row of a shard, and open inputs.jsonl where it begins.
+ * Begin to read inputs; ends with results_close_inputs(), for AUTO().
  *
- * ret_inputs  owned by the caller
- * ret_n       inputs of the shard
- * errors      ERR_SYS, ERR_SYNTAX; ERR_USAGE  the plan has no such shard
+ * shard   from 0; or RESULTS_ALL
+ * errors  ERR_SYS, ERR_SYNTAX; ERR_USAGE  the plan has no such shard
  */
-int results_shard(const struct results *s, uint64_t shard,
-		  struct manifest_shard *ret, FILE **ret_inputs,
-		  uint64_t *ret_n, struct err *err) MUST_USE;
+int results_open_inputs(const struct results *s, uint64_t shard,
+			struct results_inputs *ret, struct err *err) MUST_USE;
 /*
- * Call `each` for all inputs in their order, with their keys, until it returns
- * -1.
+ * Read the next one.
  *
- * errors  of `each`; ERR_SYS; ERR_CONFIG behind the last one, where these are
- *	   not the inputs that were planned
+ * returns  1; 0: there are no more, and these are those that were planned
+ * errors   ERR_SYS  the file ends before the shard does; ERR_CONFIG  these are
+ *	    not those that were planned
  */
-int results_inputs(const struct results *s,
-		   int (*each)(void *arg, struct str input, const char *key,
-			       struct err *err),
-		   void *arg, struct err *err) MUST_USE;
+int results_next(struct results_inputs *in, struct err *err) MUST_USE;
+void results_close_inputs(struct results_inputs *in);
 
 /* ---- results ---- */
 

@@ -13,6 +13,7 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/state_dir.h"
+#include "core/config/nest.h"
 #include "core/run/many.h"
 #include "core/run/run.h"
 
@@ -37,11 +38,10 @@ struct item {
 struct shard {
 	const struct fan_exec *o;
 	struct fan_done *done;
-	FILE *inputs; /* owned */
-	uint64_t left;
-	struct item *item;	  /* owned */
-	size_t n_running, n_said; /* in the mark */
-	bool is_once;		  /* some step is not idempotent */
+	struct results_inputs inputs; /* owned */
+	struct item *item;	      /* owned */
+	size_t n_running, n_said;     /* in the mark */
+	bool is_once;		      /* some step is not idempotent */
 	uint64_t first_ns, beat_ns;
 	uint64_t patience_ns; /* of results that wait */
 	struct err err;	      /* of the file system; kind INTERNAL: none */
@@ -114,35 +114,14 @@ static bool is_due(struct shard *s, const char *key, struct buf *text)
 	return r.state == FAN_MISSING || (r.state == FAN_TORN && gone);
 }
 
-/* Read a line with its end; 0: it is not whole. */
-static size_t take_line(struct shard *s, char **line, size_t *cap)
+/* Read the next input; false: the shard has no more, or is not whole. */
+static bool read_input(struct shard *s)
 {
-	const ssize_t n = getline(line, cap, s->inputs);
+	const int more = s->has_failed ? 0 : results_next(&s->inputs, &s->err);
 
-	if (n > 0 && (*line)[n - 1] == '\n')
-		return (size_t)n;
-	err_set(&s->err, ERR_SYS, "%s/inputs.jsonl ends before the shard does",
-		results_dir(s->o->results));
-	fail(s);
-	return 0;
-}
-
-/* Read a line with its key; false: the shard has no more, or is not whole. */
-static bool read_line(struct shard *s, char **line, size_t *ret_n,
-		      char key[SHA256_HEX_BYTES])
-{
-	size_t cap = 0, n;
-
-	if (!s->left || s->has_failed)
-		return false;
-	n = take_line(s, line, &cap);
-	if (!n)
-		return false;
-	s->left--;
-	(*line)[--n] = '\0';
-	fan_key(results_manifest(s->o->results), (struct str){*line, n}, key);
-	*ret_n = n;
-	return true;
+	if (more < 0)
+		fail(s);
+	return more > 0;
 }
 
 static void put_result(struct shard *s, struct item *item,
@@ -187,28 +166,25 @@ static bool next(void *arg, struct many_input *ret)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_MESSAGE_BYTES_MAX);
 	struct shard *s = arg;
-	char key[SHA256_HEX_BYTES], *line = NULL;
+	const struct results_inputs *in = &s->inputs;
 	struct item *item;
-	size_t n;
 
-	for (; read_line(s, &line, &n, key); free(line), line = NULL) {
-		if (is_here(s, key))
+	while (read_input(s)) {
+		if (is_here(s, in->key))
 			s->done->had++;
-		if (!is_due(s, key, &text))
+		if (!is_due(s, in->key, &text))
 			continue;
 		item = mem_zalloc(sizeof(*item));
-		item->line = line;
-		memcpy(item->key, key, sizeof(key));
+		item->line = mem_strdup(in->line);
+		memcpy(item->key, in->key, sizeof(item->key));
 		item->next = s->item;
 		s->item = item;
-		line = NULL;
 		if (!claim(s, item))
 			continue;
 		s->n_running++;
-		*ret = (struct many_input){{item->line, n}, item};
+		*ret = (struct many_input){str_of(item->line), item};
 		return true;
 	}
-	free(line);
 	return false;
 }
 
@@ -377,66 +353,50 @@ int fan_open_config(const struct manifest *m, struct config_file *ret,
 	return r;
 }
 
-/* Has the routine a step that must not run twice, or one of those within? */
-static bool has_once(const struct config *c, const char *name, unsigned depth)
+static bool runs_once(const struct step *s)
 {
-	const struct routine *r = config_routine(c, name);
-
-	for (size_t i = 0; r && depth && i < r->n_steps; i++)
-		if (!r->steps[i].idempotent ||
-		    (r->steps[i].routine &&
-		     has_once(c, r->steps[i].routine, depth - 1)))
-			return true;
-	return false;
+	return !s->idempotent;
 }
 
 /* Read the shard for its digest, before anything of it runs. */
-static int check_inputs(struct shard *s, const struct manifest_shard *row,
-			struct err *err)
+static int check_inputs(struct shard *s, struct err *err)
 {
-	unsigned char bytes[SHA256_BYTES];
-	char hex[SHA256_HEX_BYTES], *line = NULL;
-	struct sha256 sum;
-	size_t cap = 0, n = 1;
+	int more;
 
-	sha256_init(&sum);
-	for (uint64_t i = 0; n && i < s->left; i++) {
-		n = take_line(s, &line, &cap);
-		sha256_add(&sum, line, n);
-	}
-	free(line);
-	sha256_end(&sum, bytes);
-	sha256_text(bytes, hex);
+	while ((more = results_next(&s->inputs, &s->err)) > 0)
+		;
 	/* one that ends too early may be whole later */
-	if (!s->has_failed && strncmp(hex, row->sum, strlen(row->sum)) != 0)
-		return err_set(err, ERR_CONFIG,
-			       "%s/inputs.jsonl has not the inputs that were "
-			       "planned: make a new plan",
-			       results_dir(s->o->results));
+	if (more < 0 && s->err.kind != ERR_SYS) {
+		*err = s->err;
+		return -1;
+	}
+	if (more < 0)
+		fail(s);
 	return 0;
 }
 
 int fan_needs_claims(const struct manifest *m, struct err *err)
 {
 	AUTO(config_release) struct config_file file = {.path = NULL};
+	const struct routine *r;
 
 	if (fan_open_config(m, &file, err) < 0)
 		return -1;
-	return has_once(&file.config, m->routine, LIMIT_ROUTINE_DEPTH);
+	r = config_routine(&file.config, m->routine);
+	return r && nest_find_step(&file.config, r, runs_once);
 }
 
 static int open_inputs(struct shard *s, struct err *err)
 {
-	struct manifest_shard row;
+	const struct fan_exec *o = s->o;
 
-	if (results_shard(s->o->results, s->o->shard, &row, &s->inputs,
-			  &s->left, err) < 0)
+	if (results_open_inputs(o->results, o->shard, &s->inputs, err) < 0)
 		return -1;
-	s->done->n = s->left;
-	if (check_inputs(s, &row, err) < 0)
+	s->done->n = s->inputs.left;
+	if (check_inputs(s, err) < 0)
 		return -1;
-	(void)!fseeko(s->inputs, (off_t)row.offset, SEEK_SET);
-	return 0;
+	results_close_inputs(&s->inputs);
+	return results_open_inputs(o->results, o->shard, &s->inputs, err);
 }
 
 static int run_shard(struct shard *s, struct err *err)
@@ -469,7 +429,7 @@ static int run_shard(struct shard *s, struct err *err)
 			       "the plan is for a routine %s that its "
 			       "configuration has not",
 			       results_manifest(o->results)->routine);
-	s->is_once = has_once(config, many.routine->name, LIMIT_ROUTINE_DEPTH);
+	s->is_once = nest_find_step(config, many.routine, runs_once);
 	routine = many_routine(&many,
 			       arena_printf(&arena, "shard-%llu",
 					    (unsigned long long)o->shard),
@@ -507,8 +467,7 @@ int fan_exec(const struct fan_exec *o, struct fan_done *ret, struct err *err)
 			results_end_work(o->results);
 		}
 	}
-	if (s.inputs)
-		fclose(s.inputs);
+	results_close_inputs(&s.inputs);
 	while (s.item)
 		drop_item(&s, s.item);
 	ret->cut = ret->n - ret->had - ret->ok - ret->failed - ret->held;

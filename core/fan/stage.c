@@ -79,25 +79,15 @@ static int each_key(struct carry *c, uint64_t shard,
 				struct err *err),
 		    struct err *err)
 {
-	const struct manifest *m = results_manifest(c->s->results);
-	char key[SHA256_HEX_BYTES], *line = NULL;
-	struct manifest_shard row;
-	uint64_t left;
-	size_t cap = 0;
-	ssize_t n = 0;
-	int r = 0;
-	FILE *f;
+	AUTO(results_close_inputs) struct results_inputs in = {.file = NULL};
+	int more = results_open_inputs(c->s->results, shard, &in, err);
 
-	if (results_shard(c->s->results, shard, &row, &f, &left, err) < 0)
+	if (more < 0)
 		return -1;
-	while (r == 0 && left-- && (n = getline(&line, &cap, f)) > 0) {
-		n -= line[n - 1] == '\n';
-		fan_key(m, (struct str){line, (size_t)n}, key);
-		r = each(c, key, err);
-	}
-	free(line);
-	fclose(f);
-	return r;
+	while ((more = results_next(&in, err)) > 0)
+		if (each(c, in.key, err) < 0)
+			return -1;
+	return more;
 }
 
 /* Name the result of a key: out, one that is here; back, one that is not. */

@@ -50,19 +50,11 @@ static const char *own_path(struct arena *arena)
 	return arena_strdup(arena, path ? path : "matins");
 }
 
-static bool has_control(const char *s)
-{
-	for (; *s; s++)
-		if ((unsigned char)*s < ' ' || *s == 0x7f)
-			return true;
-	return false;
-}
-
 /* Refuse words that would be more than words in a script. */
 static int judge(const struct fan_submit *o, struct err *err)
 {
-	if (has_control(results_dir(o->results)) ||
-	    has_control(results_manifest(o->results)->routine))
+	if (text_has_control(str_of(results_dir(o->results))) ||
+	    text_has_control(str_of(results_manifest(o->results)->routine)))
 		return err_set(err, ERR_CONFIG,
 			       "control characters in the path of the plan or "
 			       "the name of its routine: scripts would break");
@@ -81,12 +73,6 @@ static int judge(const struct fan_submit *o, struct err *err)
 }
 
 /* ---- what was submitted ---- */
-
-static void kv_cstr(struct jw *w, const char *key, const char *s)
-{
-	if (s)
-		jw_kv_cstr(w, key, s);
-}
 
 static int keep_line(const struct fan_submit *o, const struct strlist *ids,
 		     struct err *err)
@@ -116,9 +102,9 @@ static int keep_line(const struct fan_submit *o, const struct strlist *ids,
 	jw_kv_list(&w, "ids", ids);
 	jw_kv_int(&w, "jobs", o->jobs);
 	jw_kv_int(&w, "max", o->max);
-	kv_cstr(&w, "time", o->time);
-	kv_cstr(&w, "hosts", o->hosts);
-	kv_cstr(&w, "stage", o->stage);
+	fan_kv_text(&w, "time", str_of(o->time));
+	fan_kv_text(&w, "hosts", str_of(o->hosts));
+	fan_kv_text(&w, "stage", str_of(o->stage));
 	jw_end(&w);
 	buf_addc(&line, '\n');
 	if (fd < 0 || fd_write_all(fd, line.p, line.n) < 0)
@@ -126,21 +112,20 @@ static int keep_line(const struct fan_submit *o, const struct strlist *ids,
 	return 0;
 }
 
-static const char *word_of(struct str line, const char *name,
-			   struct arena *arena)
+/* Take a word, or a number, of the last submit where none is given. */
+static void take_word(struct str line, const char *name, struct arena *arena,
+		      const char **ret)
 {
-	struct str s = scan_decoded(scan_text(line, name), SIZE_MAX, arena);
+	const char *word = *ret ? *ret : fan_word(line, name, arena);
 
-	return s.n ? arena_strndup(arena, s.p, s.n) : NULL;
+	*ret = *word ? word : NULL;
 }
 
-static void number_of(struct str line, const char *name, unsigned *ret)
+static void take_number(struct str line, const char *name, unsigned *ret)
 {
-	struct str value = scan_some(line, name);
-	int64_t n;
+	const uint64_t n = fan_number(line, name);
 
-	if (!*ret && value.n && scan_int64(value, &n) && n > 0 &&
-	    n <= COUNT_MAX)
+	if (!*ret && n <= COUNT_MAX)
 		*ret = (unsigned)n;
 }
 
@@ -161,20 +146,17 @@ int fan_submit_last(const struct results *r, struct arena *arena,
 		if (scan_document(one, NULL, &line, ERR_IGNORED) == 0)
 			last = line;
 	}
-	if (!last.n || !str_choose(word_of(last, "engine", arena), FAN_ENGINES,
+	if (!last.n || !str_choose(fan_word(last, "engine", arena), FAN_ENGINES,
 				   N_ENGINES, &engine))
 		return err_set(err, ERR_UNKNOWN,
 			       "%s was not submitted yet: name an --engine",
 			       results_dir(r));
 	ret->engine = engine;
-	number_of(last, "jobs", &ret->jobs);
-	number_of(last, "max", &ret->max);
-	if (!ret->time)
-		ret->time = word_of(last, "time", arena);
-	if (!ret->hosts)
-		ret->hosts = word_of(last, "hosts", arena);
-	if (!ret->stage)
-		ret->stage = word_of(last, "stage", arena);
+	take_number(last, "jobs", &ret->jobs);
+	take_number(last, "max", &ret->max);
+	take_word(last, "time", arena, &ret->time);
+	take_word(last, "hosts", arena, &ret->hosts);
+	take_word(last, "stage", arena, &ret->stage);
 	return 0;
 }
 
@@ -697,32 +679,24 @@ int fan_submit(const struct fan_submit *o, int *ret_status, struct err *err)
 
 /* ---- once more ---- */
 
-struct retrying {
-	struct results *r;
-	const struct fan_retry *which;
-	struct shard_set *due;
-	struct arena *arena; /* of `due` */
-	struct buf text;
-	struct arena one; /* of one result */
-	uint64_t n, n_due;
-};
-
 /* 1: the input is to be run; 0: not; -1 */
-static int judge_input(struct retrying *y, const char *key, struct err *err)
+static int judge_input(struct results *results, const struct fan_retry *which,
+		       const char *key, struct buf *text, struct err *err)
 {
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct fan_result result;
 	bool is_claimed;
 	int r;
 
-	if (results_look(y->r, key, &y->text, &y->one, &result, err) < 0)
+	if (results_look(results, key, text, &arena, &result, err) < 0)
 		return -1;
 	if (result.state == FAN_OK)
 		return 0;
 	if (result.state != FAN_FAILED)
-		return y->which->missing;
+		return which->missing;
 	is_claimed = str_is(result.reason, "claimed");
-	if (is_claimed && y->which->claims) {
-		r = results_holder(y->r, key, err);
+	if (is_claimed && which->claims) {
+		r = results_holder(results, key, err);
 		if (r == 1)
 			log_warning("input %.16s: the process that claimed it "
 				    "lives: it stays",
@@ -730,41 +704,32 @@ static int judge_input(struct retrying *y, const char *key, struct err *err)
 		if (r < 0 || r == 1)
 			return r < 0 ? -1 : 0;
 	}
-	if (!(is_claimed ? y->which->claims : y->which->failed))
+	if (!(is_claimed ? which->claims : which->failed))
 		return 0;
 	/* the result first: a claim without one is never run again by itself */
-	r = results_take_away(y->r, key, FAN_FAILED, err);
-	return r < 0 || results_release(y->r, key, err) < 0 ? -1 : 1;
-}
-
-static int add_due(void *arg, struct str input, const char *key,
-		   struct err *err)
-{
-	struct retrying *y = arg;
-	const int due = judge_input(y, key, err);
-
-	(void)input;
-	arena_release(&y->one);
-	if (due > 0)
-		shards_add(y->due, y->n / results_manifest(y->r)->per_shard,
-			   y->arena);
-	y->n_due += due > 0;
-	y->n++;
-	return due < 0 ? -1 : 0;
+	r = results_take_away(results, key, FAN_FAILED, err);
+	return r < 0 || results_release(results, key, err) < 0 ? -1 : 1;
 }
 
 int fan_retry(struct results *r, const struct fan_retry *which,
 	      struct arena *arena, struct shard_set *ret, uint64_t *ret_n,
 	      struct err *err)
 {
-	struct retrying y = {.r = r,
-			     .which = which,
-			     .due = ret,
-			     .arena = arena,
-			     .text = BUF_INIT(LIMIT_MESSAGE_BYTES_MAX)};
-	const int result = results_inputs(r, add_due, &y, err);
+	const uint64_t per_shard = results_manifest(r)->per_shard;
+	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_MESSAGE_BYTES_MAX);
+	AUTO(results_close_inputs) struct results_inputs in = {.file = NULL};
+	int more, due = 0;
 
-	buf_release(&y.text);
-	*ret_n = y.n_due;
-	return result;
+	*ret_n = 0;
+	if (results_open_inputs(r, RESULTS_ALL, &in, err) < 0)
+		return -1;
+	for (uint64_t i = 0; (more = results_next(&in, err)) > 0; i++) {
+		due = judge_input(r, which, in.key, &text, err);
+		if (due < 0)
+			return -1;
+		if (due)
+			shards_add(ret, i / per_shard, arena);
+		*ret_n += (unsigned)due;
+	}
+	return more;
 }

@@ -535,14 +535,6 @@ static void put_program(struct taking *t, struct launch *l)
 
 /* ---- keys of a URL ---- */
 
-static bool has_control(const char *s)
-{
-	for (; *s; s++)
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
-			return true;
-	return false;
-}
-
 /* Put a variable in the place of a credential that no key can refer to. */
 static const char *put_aside(struct taking *t, const char *what,
 			     const char *secret)
@@ -564,7 +556,8 @@ static void put_header(struct taking *t, const struct pair *p)
 		words_read(t->src, is_token ? w.text + 7 : "");
 	struct str ignored;
 
-	if (w.why || !http_is_token(str_of(p->name)) || has_control(w.text))
+	if (w.why || !http_is_token(str_of(p->name)) ||
+	    text_has_control(str_of(w.text)))
 		LOSE(t, "%s %s", what, w.why ? w.why : "is no header of HTTP");
 	else if (is_token && (token.variable || !has_variable))
 		put(t, NULL, "token",
@@ -583,7 +576,7 @@ static void put_url(struct taking *t)
 	const char *url = w.text;
 	struct str secret;
 
-	if (w.why || has_control(url) || strchr(url, ' ') ||
+	if (w.why || text_has_control(str_of(url)) || strchr(url, ' ') ||
 	    !launch_is_url(url)) {
 		LOSE(t, "the url %s",
 		     w.why ? w.why : "is none of HTTP or WebSocket");

@@ -241,15 +241,13 @@ static int sum_entry(struct walk *w, const FTSENT *e, const char *name,
 
 int files_digest(const char *path, char ret[SHA256_HEX_BYTES], struct err *err)
 {
-	unsigned char sum[SHA256_BYTES];
 	struct sha256 s;
 	struct walk w = {.path = path, .visit = sum_entry, .arg = &s};
 
 	sha256_init(&s);
 	if (walk(&w, err) < 0)
 		return -1;
-	sha256_end(&s, sum);
-	sha256_text(sum, ret);
+	sha256_end_text(&s, ret);
 	return 0;
 }
 

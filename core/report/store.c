@@ -213,7 +213,6 @@ int store_put(const struct store_place *p, const struct fd_text *report,
 	AUTO(mem_freep)
 	char *path = path_of(p->state_dir, p->file, p->generation, "json");
 	bool has_room = is_unchanged(folder, p->room);
-	unsigned char digest[SHA256_BYTES];
 	struct summed summed = {.text = report}, *arg = &summed;
 	const struct fd_text text = {
 		print_summed,
@@ -229,8 +228,7 @@ int store_put(const struct store_place *p, const struct fd_text *report,
 		return -1;
 	if (!has_room && prune(folder, p->keep, p->generation, err) < 0)
 		return -1;
-	sha256_end(&summed.sum, digest);
-	sha256_text(digest, ret_hex);
+	sha256_end_text(&summed.sum, ret_hex);
 	return 0;
 }
 

@@ -195,7 +195,6 @@ static void step_inputs_digest(const struct turn *t, size_t step,
 			       char ret[SHA256_HEX_BYTES])
 {
 	const struct plan_step *p = &t->plan->steps[step];
-	unsigned char bytes[SHA256_BYTES];
 	struct sha256 sum;
 
 	sha256_init(&sum);
@@ -219,8 +218,7 @@ static void step_inputs_digest(const struct turn *t, size_t step,
 		add_routine(&sum, p->config, p->step->routine, 0);
 	if (p->step->foreach || !p->request.program)
 		add_sources(&sum, t, p);
-	sha256_end(&sum, bytes);
-	sha256_text(bytes, ret);
+	sha256_end_text(&sum, ret);
 }
 
 /* ---- files ---- */

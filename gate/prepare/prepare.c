@@ -131,7 +131,6 @@ static int hash(int of, char hex[SHA256_HEX_BYTES])
 	AUTO(fd_closep) int fd = -1;
 	char link[64];
 	unsigned char *chunk = mem_alloc(HASH_CHUNK_BYTES);
-	unsigned char sum[SHA256_BYTES];
 	struct sha256 s;
 	ssize_t n = 1;
 
@@ -144,8 +143,7 @@ static int hash(int of, char hex[SHA256_HEX_BYTES])
 			sha256_add(&s, chunk, (size_t)n);
 	}
 	free(chunk);
-	sha256_end(&s, sum);
-	sha256_text(sum, hex);
+	sha256_end_text(&s, hex);
 	return n < 0 ? -1 : 0;
 }
 

@@ -62,7 +62,6 @@ static char *add_plain(char *at, const char *end, struct str s)
 static void add_hash(struct str server, struct str tool,
 		     char out[HASH_DIGITS + 2])
 {
-	unsigned char sum[SHA256_BYTES];
 	char hex[SHA256_HEX_BYTES];
 	struct sha256 s;
 
@@ -70,8 +69,7 @@ static void add_hash(struct str server, struct str tool,
 	sha256_add(&s, server.p, server.n);
 	sha256_add(&s, "\n", 1);
 	sha256_add(&s, tool.p, tool.n);
-	sha256_end(&s, sum);
-	sha256_text(sum, hex);
+	sha256_end_text(&s, hex);
 	snprintf(out, HASH_DIGITS + 2, "_%.*s", HASH_DIGITS, hex);
 }
 

@@ -49,3 +49,12 @@ TEST(words, of_a_shell, stand_alone_or_quoted)
 				 strcmp(rows[i].text, rows[i].word) == 0);
 	}
 }
+
+TEST(controls, of_ascii, are_found_anywhere)
+{
+	assert_false(text_has_control(STR("")));
+	assert_false(text_has_control(STR("a b\xc2\x85~")));
+	assert_true(text_has_control(STR("a\nb")));
+	assert_true(text_has_control(STR("a\x7f")));
+	assert_true(text_has_control((struct str){"a\0", 2}));
+}
