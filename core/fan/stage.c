@@ -11,6 +11,7 @@
 #include "core/base/fd.h"
 #include "core/base/limits.h"
 #include "core/base/log.h"
+#include "core/base/text.h"
 #include "core/fan/shard.h"
 
 /* ---- what can be staged ---- */
@@ -131,6 +132,16 @@ void stage_ssh(const char *config, struct arena *arena, struct strlist *ret)
 	list_add(ret, arena, "-oServerAliveInterval=15");
 }
 
+void stage_ssh_line(const char *config, const char *host, struct buf *line,
+		    struct arena *arena, struct strlist *ret)
+{
+	stage_ssh(config, arena, ret);
+	list_add(ret, arena, "--");
+	list_add(ret, arena, host);
+	list_add(ret, arena, buf_cstr(line));
+	list_add(ret, arena, NULL);
+}
+
 /* Folder for what comes back of a shard, below that of the plan; of this submit
    alone, as two may copy the same shard at once. */
 static const char *back_folder(const struct stage *s, uint64_t shard,
@@ -217,4 +228,21 @@ int stage_take(const struct stage *s, uint64_t shard, uint64_t *ret_missing,
 	(void)!rmdir(
 		arena_printf(&arena, "%s/%s", results_dir(s->results), c.from));
 	return r;
+}
+
+int stage_remove(const struct stage *s, const char *host,
+		 struct gate_again *ret, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(fd_closep) int null = fd_open("/dev/null", O_RDWR, 0);
+	struct strlist ssh = {NULL, 0};
+
+	if (null < 0)
+		return err_sys(err, errno, "/dev/null");
+	buf_adds(&line, "rm -rf -- ");
+	text_add_word(&line, stage_dir(s, host, &arena));
+	stage_ssh_line(s->ssh_config, host, &line, &arena, &ssh);
+	return gate_start_tool(
+		ssh.item, (const int[3]){null, null, STDERR_FILENO}, ret, err);
 }

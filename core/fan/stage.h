@@ -8,6 +8,7 @@
  *	if (stage_judge(&s, err) < 0) ...
  *	stage_start(&s, host, shard, false, …)   and `fan exec` on the host,
  *	then stage_start(&s, host, shard, true, …), stage_take(&s, shard, …)
+ *	stage_remove(&s, host, …)	behind the last shard
  */
 #ifndef CORE_FAN_STAGE_H
 #define CORE_FAN_STAGE_H
@@ -51,7 +52,17 @@ int stage_start(const struct stage *s, const char *host, uint64_t shard,
  */
 int stage_take(const struct stage *s, uint64_t shard, uint64_t *ret_missing,
 	       struct err *err) MUST_USE;
+/*
+ * Begin to remove the folder of a host.
+ *
+ * errors  as gate_start_tool(); ERR_SYS
+ */
+int stage_remove(const struct stage *s, const char *host,
+		 struct gate_again *ret, struct err *err) MUST_USE;
 /* List ssh and its options. config  for -F; or NULL */
 void stage_ssh(const char *config, struct arena *arena, struct strlist *ret);
+/* List the words that run a line of a shell on a host, with the NULL. */
+void stage_ssh_line(const char *config, const char *host, struct buf *line,
+		    struct arena *arena, struct strlist *ret);
 
 #endif

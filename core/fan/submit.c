@@ -269,6 +269,9 @@ struct slot {
 struct host {
 	struct fan_host is;
 	bool is_out;
+	bool has_copy;		   /* of the plan, in a folder of its own */
+	bool has_rest;		   /* some results there are not here */
+	struct gate_again removal; /* of that folder */
 };
 
 struct again {
@@ -366,11 +369,7 @@ static int start_run(struct crew *c, struct slot *s, struct err *err)
 		return err_sys(err, errno, "a pipe");
 	shard_command(&w, shard, &line);
 	buf_adds(&line, " --until-eof");
-	stage_ssh(c->o->ssh_config, &arena, &ssh);
-	list_add(&ssh, &arena, "--");
-	list_add(&ssh, &arena, s->host->is.name);
-	list_add(&ssh, &arena, buf_cstr(&line));
-	list_add(&ssh, &arena, NULL);
+	stage_ssh_line(c->o->ssh_config, s->host->is.name, &line, &arena, &ssh);
 	return gate_start_tool(ssh.item, fd, &s->runs, err);
 }
 
@@ -445,13 +444,16 @@ static void on_end(void *arg, uint32_t events)
 				       status));
 	}
 	if (c->o->stage && is_through && s->at != COPY_BACK && !c->is_stopped) {
+		s->host->has_copy = true;
 		s->at++;
 		begin_stage(c, s);
 		return;
 	}
-	if (c->o->stage && (s->at != COPY_BACK || !took(c, s)) &&
-	    has_run(s->status))
-		s->status = 75;
+	if (c->o->stage && (s->at != COPY_BACK || !took(c, s))) {
+		s->host->has_rest = true;
+		if (has_run(s->status))
+			s->status = 75;
+	}
 	end_shard(c, s);
 }
 
@@ -474,6 +476,7 @@ static void begin_stage(struct crew *c, struct slot *s)
 	(void)gate_again_wait(&s->runs);
 	fd_closep(&s->hold);
 	leave_out(s->host, err.msg);
+	s->host->has_rest = true;
 	s->status = 75;
 	end_shard(c, s);
 }
@@ -545,6 +548,44 @@ static int run_crew(struct crew *c, struct err *err)
 			return -1;
 	loop_timer_clear(&c->loop, &c->pause);
 	return 0;
+}
+
+/* Shards that are not done, and are not begun again. */
+static bool is_unfinished(struct crew *c)
+{
+	return c->is_stopped || c->has_left || c->range < c->o->shards.n ||
+	       next_again(c);
+}
+
+/* Remove the folder of each host of which all results are here; one that was
+   left out may run still. */
+static void remove_copies(struct crew *c)
+{
+	const bool is_whole = !is_unfinished(c);
+
+	for (size_t i = 0; i < c->n_hosts; i++) {
+		struct host *h = &c->host[i];
+		const char *dir;
+
+		h->removal = (struct gate_again){0, -1};
+		if (!h->has_copy)
+			continue;
+		dir = stage_dir(&c->stage, h->is.name, &c->arena);
+		if (h->is_out || (h->has_rest && !is_whole))
+			log_warning("%s: %s stays: %s", h->is.name, dir,
+				    h->is_out ? "the host was left out"
+					      : "not all of its results are "
+						"here");
+		else
+			(void)!stage_remove(&c->stage, h->is.name, &h->removal,
+					    ERR_IGNORED);
+	}
+	for (size_t i = 0; i < c->n_hosts; i++)
+		if (gate_again_wait(&c->host[i].removal) > 0)
+			log_warning("%s: %s stays: it cannot be removed",
+				    c->host[i].is.name,
+				    stage_dir(&c->stage, c->host[i].is.name,
+					      &c->arena));
 }
 
 static int read_hosts(struct crew *c, struct fan_host **ret, size_t *ret_n,
@@ -620,13 +661,11 @@ static int submit_crew(const struct fan_submit *o, int *ret_status,
 			r = keep_line(o, &none, err);
 		if (r == 0)
 			r = run_crew(c, err);
+		if (r == 0)
+			remove_copies(c);
 		loop_release(&c->loop);
 	}
-	*ret_status = c->is_stopped || c->has_left || c->range < o->shards.n ||
-				      next_again(c)
-			      ? 75
-		      : c->has_failed ? 2
-				      : 0;
+	*ret_status = is_unfinished(c) ? 75 : c->has_failed ? 2 : 0;
 	arena_release(&c->arena);
 	free(c);
 	loop_give_signals_back();

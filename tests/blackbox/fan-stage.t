@@ -115,7 +115,16 @@ same_as_calm() {
 	is "$1: each input has one result" "$(find d/results -name '*.json' | wc -l)" 40
 }
 
-printf '%s\n' "n1 2 $M" "n2 1 $M" >hosts
+cat >seen <<-END
+	#!/bin/sh
+	$M "\$@"
+	status=\$?
+	echo "\$3" >>$T/home/seen
+	find "\$3" -perm /077 >>$T/home/open
+	exit \$status
+END
+chmod 755 seen
+printf '%s\n' "n1 2 $T/seen" "n2 1 $T/seen" >hosts
 matins fan plan hello --inputs in.jsonl --per-shard 10 -o d
 submit
 exit_is "a folder that the hosts have not: status 75" 75
@@ -126,12 +135,12 @@ exit_is "an input fails: status 2" 2
 same_as_calm "two hosts"
 is "nothing lies beside the results" "$(find d/staged -type f 2>/dev/null | wc -l)" 0
 for host in n1 n2; do
-	ok "$host: its shards ran in a folder of its own" \
-		eval "compgen -G 'far/matins-*-$host/results/*/*.json' >.n"
+	ok "$host: its shards ran in a folder of its own" grep -q "^$T/far/matins-.*-$host$" home/seen
 done
+is "folders of hosts go when all results are here" "$(ls far)" ''
 is "no shard ran here" "$(find d/running d/tmp -type f 2>/dev/null | wc -l)" 0
 is "what is copied is for its owner alone" \
-	"$(find far d/results -perm /077 ! -path far | wc -l)" 0
+	"$(<home/open)$(find d/results -perm /077)" ''
 "${as[@]}" touch fixed
 matins fan retry d --failed --ssh-config ssh/config
 exit_is "retry: the failure on the host is none of this submit: status 0" 0
@@ -170,6 +179,7 @@ anew in.jsonl
 submit
 exit_is "a host dies: the others do it all: status 2" 2
 err_like "a host dies: it is left out" 'n1 is left out: ssh failed'
+is "a host dies: its folder stays, alone" "$(cd far && echo *)" "$(cd far && echo matins-*-n1)"
 same_as_calm "a host dies"
 
 printf '%s\n' "n1 1 $M" "n2 1 $M" >hosts
@@ -202,6 +212,8 @@ anew five.jsonl
 submit
 exit_is "results that are none come back: status 75" 75
 err_like "and that is said" 'n1: [1-4] results of shard 0 did not come back'
+ok "and the folder of the shard stays on its host" eval "compgen -G 'far/matins-*-n1/results/*/*.json' >.n"
+err_like "and that is said, too" "n1: $T/far/matins-[0-9a-f]*-n1 stays: not all of its results are here"
 matins fan status d
 out_unlike "none of them is kept" 'torn'
 printf '%s\n' "n1 1 $M" >hosts
