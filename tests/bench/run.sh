@@ -313,27 +313,30 @@ loops() {
 		:: "${run[@]}" made :: "${call[@]}" "$WORK/batch"
 }
 
-# A shard against the same routine in one foreach; results of an earlier pair are
-# moved aside.
-fans() {
-	local n=1000 plan=$WORK/plan
+# fan_step SCRIPT|CALL
+fan_step() {
+	case $1 in
+	script) printf '%s\n' '[[routines.one.steps]]' 'name = "say"' \
+		'type = "script"' 'command = "true"' ;;
+	call) printf '%s\n' '[[routines.one.steps]]' 'name = "call"' \
+		'type = "mcp-client"' 'server = "peer"' 'tool = "echo"' \
+		'params = { id = "$input.id" }' ;;
+	esac
+}
 
-	heading "a shard of $n inputs, against the same routine in one foreach"
+# fan LABEL STEP...: a shard against the same routine in one foreach; results of
+# an earlier pair are moved aside
+fan() {
+	local n=1000 plan label=$1 step
+
+	shift
+	plan=$WORK/plan.$1.$#
 	cat >"$WORK/fan.toml" <<-END
 		[servers.peer]
 		command = "$tools/stub_server"
 		[routines.one.params]
 		id = { type = "integer" }
-		[[routines.one.steps]]
-		name = "say"
-		type = "script"
-		command = "true"
-		[[routines.one.steps]]
-		name = "call"
-		type = "mcp-client"
-		server = "peer"
-		tool = "echo"
-		params = { id = "\$input.id" }
+		$(for step; do fan_step "$step"; done)
 		[[routines.all.steps]]
 		name = "each"
 		type = "routine"
@@ -346,10 +349,17 @@ fans() {
 		>"$WORK/fan.params"
 	"$BIN" fan plan one -q -c "$WORK/fan.toml" --inputs "$WORK/in.jsonl" \
 		--per-shard $n -o "$plan" >/dev/null
-	mkdir "$plan/results" "$WORK/aside"
-	"$tools/pairs" "$(at_least $((PAIRS / 15)))" "exec" 1.2 1.1 \
+	mkdir -p "$plan/results" "$WORK/aside"
+	"$tools/pairs" "$(at_least $((PAIRS / 15)))" "$label" 1.2 1.1 \
 		:: /bin/sh -c "mv $plan/results $WORK/aside/\$\$ && exec $BIN fan exec -q $plan --shard 0" \
 		:: "$BIN" run -q -c "$WORK/fan.toml" all --params "$WORK/fan.params"
+}
+
+fans() {
+	heading "a shard of 1000 inputs, against the same routine in one foreach"
+	fan "exec, a script" script
+	fan "exec, a call" call
+	fan "exec, a script and a call" script call
 }
 
 # posts CALLS: for curl, what batch is for us; the same bytes but for the id
