@@ -44,6 +44,7 @@ static void on_park(struct server_call *c)
 {
 	assert_non_null(server_ask(c, "sampling/createMessage", STR("{}"),
 				   on_answered, c));
+	server_put(c);
 }
 
 static const struct server_method methods[] = {
