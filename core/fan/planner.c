@@ -20,6 +20,7 @@
 #include "core/config/params.h"
 #include "core/config/references.h"
 #include "core/fan/csv.h"
+#include "core/fan/planned.h"
 #include "core/report/canon.h"
 #include "core/run/inputs.h"
 #include "core/toml/toml.h"
@@ -37,6 +38,7 @@ struct planner {
 	int dir;		 /* the draft; owned */
 	const char *draft;	 /* its path */
 	FILE *inputs, *manifest; /* owned */
+	struct buf head;	 /* of the manifest */
 	struct manifest_shard shard;
 	uint64_t n_bytes; /* of inputs.jsonl */
 	struct buf bucket[BUCKETS];
@@ -479,15 +481,15 @@ static int count_equal(struct planner *p, struct err *err)
    in it are known. */
 static int write_head(struct planner *p, struct err *err)
 {
-	AUTO(buf_release) struct buf head = BUF_INIT(BUF_UNBOUNDED);
 	char hex[SHA256_HEX_BYTES];
 	struct sha256 sum = p->sum;
 
 	sha256_end_text(&sum, hex);
 	p->m.inputs_sha256 = hex;
-	manifest_head(&p->m, &head);
+	buf_clear(&p->head);
+	manifest_head(&p->m, &p->head);
 	rewind(p->manifest);
-	return put(p->manifest, buf_str(&head), err);
+	return put(p->manifest, buf_str(&p->head), err);
 }
 
 /* ---- the folder ---- */
@@ -613,6 +615,7 @@ int fan_plan(const struct fan_plan *o, struct manifest *ret, struct err *err)
 
 	p->o = o;
 	p->dir = -1;
+	p->head = (struct buf)BUF_INIT(BUF_UNBOUNDED);
 	for (size_t i = 0; i < BUCKETS; i++)
 		p->bucket[i] = (struct buf)BUF_INIT(BUF_UNBOUNDED);
 	sha256_init(&p->sum);
@@ -627,6 +630,8 @@ int fan_plan(const struct fan_plan *o, struct manifest *ret, struct err *err)
 		r = fill_draft(p, err);
 		if (r == 0)
 			r = place(p, err);
+		if (r == 0)
+			planned_keep(o->dir, buf_str(&p->head));
 		if (r < 0)
 			remove_draft(p);
 	}
@@ -635,6 +640,7 @@ int fan_plan(const struct fan_plan *o, struct manifest *ret, struct err *err)
 				 .per_shard = p->m.per_shard,
 				 .n_shards = p->m.n_shards};
 	params_release(&p->params);
+	buf_release(&p->head);
 	for (size_t i = 0; i < BUCKETS; i++)
 		buf_release(&p->bucket[i]);
 	if (p->inputs)

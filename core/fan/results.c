@@ -13,6 +13,7 @@
 #include "core/base/mem.h"
 #include "core/base/proc.h"
 #include "core/config/paths.h"
+#include "core/fan/planned.h"
 
 /* A mark of a process elsewhere that was not renewed for so long is old. */
 #define SILENT_S 600
@@ -93,8 +94,10 @@ static int read_head(struct results *s, struct err *err)
 	if (!table)
 		return err_set(err, ERR_CONFIG, "not a %s", FAN_SCHEMA);
 	s->table_at = (uint64_t)(table - head.p) + strlen(MANIFEST_TABLE);
-	return manifest_read((struct str){head.p, s->table_at}, &s->arena,
-			     &s->m, err);
+	head.n = s->table_at;
+	return planned_check(s->path, buf_str(&head), err) < 0
+		       ? -1
+		       : manifest_read(buf_str(&head), &s->arena, &s->m, err);
 }
 
 /* Name this process, and the place where its number means it. */

@@ -583,4 +583,32 @@ json_is "the input is left for another machine" missing 1 failed 0
 FAN_TOKEN=abcdefgh run_matins fan exec token --shard 0
 exit_is "which has it: status 0" 0
 
+# ---- a plan that another program rewrote ----
+
+printf '{"word":"x"}\n' >planned.jsonl
+run_matins fan plan plain --inputs planned.jsonl -o planned
+cat >rewrite.py <<'END'
+import hashlib, json
+plan = json.load(open("planned/manifest.json"))["config"]["text"]
+forged = plan.replace("echo $1", "echo forged $1")
+text = open("planned/manifest.json").read()
+for old, new in ((plan, forged), *[[hashlib.sha256(t.encode()).hexdigest()
+                                    for t in (plan, forged)]]):
+    text = text.replace(json.dumps(old)[1:-1], json.dumps(new)[1:-1])
+open("planned/manifest.json", "w").write(text)
+END
+cp -r planned moved
+cp planned/manifest.json before.json
+run_matins exec --write . --read rewrite.py -- "$PYTHON" rewrite.py
+file_has "the manifest was rewritten" planned/manifest.json 'echo forged'
+run_matins fan exec planned --shard 0
+exit_is "a plan that another program rewrote is not run" 1
+err_like "and the person is told what to do" \
+	'planned/manifest.json is not as .matins fan plan. wrote it here: plan again, or remove '
+run_matins fan exec moved --shard 0
+exit_is "a copy elsewhere is believed" 0
+cp before.json planned/manifest.json
+run_matins fan exec planned --shard 0
+exit_is "the plan as it was runs" 0
+
 done_testing
