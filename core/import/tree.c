@@ -72,12 +72,47 @@ static size_t skip_comment(struct str text, size_t at)
 	return end ? (size_t)(end + 2 - text.p) : text.n;
 }
 
+size_t tree_other_line_end(struct str text)
+{
+	static const char *const ends[] = {"\xc2\x85", "\xe2\x80\xa8",
+					   "\xe2\x80\xa9"};
+
+	for (size_t at = 0; at < text.n; at++) {
+		const struct str rest = str_skip(text, at);
+
+		if (rest.p[0] == '\r' && (rest.n < 2 || rest.p[1] != '\n'))
+			return at;
+		for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+			if (str_starts(rest, ends[i]))
+				return at;
+	}
+	return text.n;
+}
+
+int tree_refuse_line_end(struct str text, size_t at, struct err *err)
+{
+	uint32_t line = 1, col = 1;
+
+	for (size_t i = 0; i < at; i++) {
+		col += (text.p[i] & 0xc0) != 0x80;
+		if (text.p[i] == '\n') {
+			line++;
+			col = 1;
+		}
+	}
+	return err_at(err, ERR_SYNTAX, line, col,
+		      "line %u, column %u: a line end for some readers alone "
+		      "(CR without LF, U+0085, U+2028 or U+2029), so clients "
+		      "differ in what they see; write LF, or CR and LF",
+		      (unsigned)line, (unsigned)col);
+}
+
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-void tree_strip_comments(struct str text, struct buf *out)
+int tree_strip_comments(struct str text, struct buf *out, struct err *err)
 {
 	size_t comma = 0; /* offset in `out` behind the last one; 0: none */
 
@@ -85,6 +120,14 @@ void tree_strip_comments(struct str text, struct buf *out)
 		const size_t behind = skip_comment(text, at);
 
 		if (behind > at) {
+			/* with its LF, which may follow a CR */
+			const size_t n = behind - at + (behind < text.n);
+			const size_t end = tree_other_line_end(
+				(struct str){text.p + at, n});
+
+			if (str_starts(str_skip(text, at), "//") && end < n)
+				return tree_refuse_line_end(text, at + end,
+							    err);
 			for (; at < behind; at++)
 				buf_addc(out, is_blank(text.p[at]) ? text.p[at]
 								   : ' ');
@@ -107,6 +150,7 @@ void tree_strip_comments(struct str text, struct buf *out)
 		else if (!is_blank(text.p[at]))
 			comma = 0;
 	}
+	return 0;
 }
 
 size_t tree_offset(struct str text, uint32_t line, uint32_t col)

@@ -38,8 +38,18 @@ int tree_read(struct str text, enum tree_format format, struct arena *arena,
 /*
  * Append JSON: comments, commas before a closing bracket and a byte order mark
  * become blanks, so that every other byte keeps its offset.
+ *
+ * errors  ERR_SYNTAX  a comment `//` ends in different places for the readers
+ *		       of clients, so that some see servers that others do not
  */
-void tree_strip_comments(struct str text, struct buf *out);
+int tree_strip_comments(struct str text, struct buf *out, struct err *err)
+	MUST_USE;
+
+/* Offset of the first CR without LF, U+0085, U+2028 or U+2029, each a line end
+   for some readers alone; text.n: there is none. */
+size_t tree_other_line_end(struct str text) MUST_USE;
+/* Refuse the line end at that offset. */
+int tree_refuse_line_end(struct str text, size_t at, struct err *err);
 
 /* Add a member to a table, behind those that are there; returns its value. */
 struct toml_value *tree_add(struct toml_value *table, const char *key,

@@ -75,8 +75,8 @@ static int read_json(struct str text, struct arena *arena,
 	const struct scan_limits limits = {TREE_DEPTH_MAX, LIMIT_JSON_MEMBERS};
 	struct place at;
 
-	tree_strip_comments(text, &plain);
-	if (json_read_large(buf_str(&plain), TREE_BYTES_MAX, TREE_DEPTH_MAX,
+	if (tree_strip_comments(text, &plain, err) < 0 ||
+	    json_read_large(buf_str(&plain), TREE_BYTES_MAX, TREE_DEPTH_MAX,
 			    &doc, err) < 0)
 		return -1;
 	at.text = plain.p;

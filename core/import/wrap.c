@@ -378,7 +378,9 @@ int wrap_text(const struct wrap *w, struct buf *out, struct err *err)
 	struct edits e = {w, w->src->arena, NULL, 0};
 	size_t at = 0;
 
-	tree_strip_comments(w->text, &plain);
+	if (w->format == TREE_JSON &&
+	    tree_strip_comments(w->text, &plain, err) < 0)
+		return -1;
 	for (size_t i = 0; i < w->n; i++) {
 		const struct wrap_server *s = &w->server[i];
 		const struct toml_member *m = server_member(s->table, false);

@@ -199,6 +199,7 @@ int tree_read_yaml(struct str text, struct arena *arena, struct toml_value *ret,
 	static struct dl dl = DL(LIBRARY, names, lib);
 	struct reader r = {
 		.arena = arena, .err = err, .anchors = {.type = TOML_TABLE}};
+	const size_t other = tree_other_line_end(text);
 	int result;
 
 	if (!dl_load(&dl))
@@ -208,6 +209,8 @@ int tree_read_yaml(struct str text, struct arena *arena, struct toml_value *ret,
 	if (text.n > YAML_BYTES_MAX)
 		return err_set(err, ERR_LIMIT, "YAML of more than %d bytes",
 			       YAML_BYTES_MAX);
+	if (other < text.n)
+		return tree_refuse_line_end(text, other, err);
 	if (!lib.yaml_parser_initialize(&r.parser))
 		return err_sys(err, ENOMEM, "YAML");
 	lib.yaml_parser_set_input_string(&r.parser,

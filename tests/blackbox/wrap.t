@@ -195,6 +195,23 @@ for words in "$T/other/matins exec" "$here serve"; do
 	like "it starts confined: $words" "$(cat one.json)" "\"exec\", .*\"--\", \"${words% *}\""
 done
 
+# A reader that ends a comment at CR sees a server that others do not.
+hides() { # hides TITLE FILE TEXT PLACE: the file is refused at the place, and stays
+	printf '%b' "$3" >"$2"
+	cp "$2" old
+	run_matins wrap "$2" --write
+	exit_is "$1: status" 1
+	err_like "$1: its place" "$2: $4: a line end for some readers alone"
+	ok "$1: the file stays" cmp "$2" old
+}
+hides "a server behind a CR in a comment" one.json \
+	'{"mcpServers": { // x\r"a": {"command": "true"},\n"b": {"command": "true"}}}' 'line 1, column 22'
+hides "a variable behind U+2028 in a comment" one.json \
+	'{"mcpServers": {"a": {"command": "true",\n// x\xe2\x80\xa8"env": {"LD_PRELOAD": "x"},\n}}}' 'line 2, column 5'
+hides "a variable behind a CR in YAML" one.yaml \
+	'extensions:\n  a:\n    cmd: true # x\r    envs: {LD_PRELOAD: x}\n' 'line 3, column 18'
+starts "CR and LF behind a comment" $'"command": "true", // x\r\n "args": []'
+
 # ---- files and folders that a server names ----
 
 # The file of a client is the user's words, but a server of a project that was

@@ -9,6 +9,7 @@ static const struct row {
 	const char *before, *after;
 } rows[] = {
 	{"{} // x\n", "{}     \n"},
+	{"{} // x\r\n/* y\r\xe2\x80\xa8 */", "{}     \r\n    \r      "},
 	{"// [\n[1, 2,] ", "    \n[1, 2 ] "},
 	{"{\"a\": 1, /* x\ny */ }", "{\"a\": 1      \n     }"},
 	{"[\"// no\", \"\\\"/*\", \"x\",\t\n]",
@@ -26,8 +27,11 @@ TEST(comments, and_trailing_commas, become_blanks)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+		struct err err = ERR_INIT;
 
-		tree_strip_comments(str_of(rows[i].before), &out);
+		assert_int_equal(
+			tree_strip_comments(str_of(rows[i].before), &out, &err),
+			0);
 		assert_string_equal(buf_cstr(&out), rows[i].after);
 	}
 }
@@ -42,6 +46,9 @@ static const struct same {
 	{TREE_JSON, "{\"a\": \"\\u0000\"}", NULL},
 	{TREE_JSON, "{a: 1}", NULL},
 	{TREE_JSON, "{} {}", NULL},
+	{TREE_JSON, "{\"a\": \"// \xe2\x80\xa8\"} // x\r\n/* y\r */",
+	 "{\"a\":\"// \xe2\x80\xa8\"}"},
+	{TREE_JSON, "{\"a\": \"// x\r, y\"}", NULL},
 	{TREE_TOML, "a = [1, 'x']", "{\"a\":[1,\"x\"]}"},
 	{TREE_YAML, "a: [1, ~, \"1\", yes, true, 08, x]",
 	 "{\"a\":[1,\"1\",\"yes\",true,\"08\",\"x\"]}"},
@@ -68,6 +75,39 @@ TEST(formats, three_of_them, are_one_tree)
 			assert_int_not_equal(strlen(err.msg), 0);
 		assert_string_equal(buf_cstr(&out),
 				    trees[i].json ? trees[i].json : "");
+	}
+}
+
+/* A reader that ends the comment there sees the member, another does not. */
+static const struct same hidden[] = {
+	{TREE_JSON, "{\"a\": 1, // x\r\"b\": 2,\n}", NULL},
+	{TREE_JSON, "{\"a\": 1, // x\xe2\x80\xa8\"b\": 2,\n}", NULL},
+	{TREE_JSON, "{\"a\": 1, // x\xe2\x80\xa9\"b\": 2,\n}", NULL},
+	{TREE_JSON, "{\"a\": 1, // x\r/*\n\"b\": 2, // */\n}", NULL},
+	{TREE_YAML, "a: 1 # x\rb: 2\n", NULL},
+	{TREE_YAML,
+	 "a: 1 # x\xc2\x85"
+	 "b: 2\n",
+	 NULL},
+	{TREE_YAML,
+	 "a: 1 # x\xe2\x80\xa8"
+	 "b: 2\n",
+	 NULL},
+	{TREE_TOML, "a = 1 # x\rb = 2\n", NULL},
+};
+
+TEST(line_ends, of_some_readers_alone, are_refused_with_their_place)
+{
+	for (size_t i = 0; i < ARRAY_LEN(hidden); i++) {
+		AUTO(arena_release) struct arena arena = ARENA_INIT;
+		struct err err = ERR_INIT;
+		struct toml_value root;
+
+		if (tree_read(str_of(hidden[i].text), hidden[i].format, &arena,
+			      &root, &err) == 0)
+			fail_msg("row %zu was read", i);
+		assert_int_equal(err.line, 1);
+		assert_true(err.col > 5);
 	}
 }
 
