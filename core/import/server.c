@@ -7,6 +7,7 @@
 #include "core/base/log.h"
 #include "core/base/text.h"
 #include "core/config/edit.h"
+#include "core/import/env_file.h"
 #include "core/import/launch.h"
 #include "core/import/tree.h"
 #include "core/import/words.h"
@@ -243,6 +244,7 @@ static void take_env_file(struct taking *t, const struct key *k,
 	const struct word w = words_read(t->src, raw ? raw : "");
 	struct str text = {NULL, 0};
 	struct pairs file = {NULL, 0};
+	struct env_line line;
 
 	(void)k;
 	t->s->env_file = raw;
@@ -252,20 +254,25 @@ static void take_env_file(struct taking *t, const struct key *k,
 		LOSE(t, "%s cannot be read", name);
 		t->s->has_unread = true;
 	}
-	while (text.n) {
-		struct str line = str_trim(str_cut(&text, '\n')), value = line;
-		struct str n = str_trim(str_cut(&value, '='));
+	env_file_begin(&text);
+	for (size_t i = 1; env_file_next(&text, &line); i++) {
+		const char *n =
+			arena_strndup(t->arena, line.name.p, line.name.n);
 
-		value = str_trim(value);
-		if (!line.n || *line.p == '#' || !value.p)
+		if (line.is_clear && *n)
+			pairs_set(&file, t->arena, n,
+				  arena_strndup(t->arena, line.value.p,
+						line.value.n),
+				  true);
+		if (line.is_clear)
 			continue;
-		if (str_starts(n, "export "))
-			n = str_trim(str_skip(n, 7));
-		if (value.n > 1 && strchr("\"'", *value.p) &&
-		    value.p[value.n - 1] == *value.p)
-			value = (struct str){value.p + 1, value.n - 2};
-		pairs_set(&file, t->arena, arena_strndup(t->arena, n.p, n.n),
-			  arena_strndup(t->arena, value.p, value.n), true);
+		LOSE(t,
+		     "line %zu of %s is read in different ways by clients; "
+		     "write NAME=VALUE",
+		     i, name);
+		t->s->has_unread = true;
+		if (*n)
+			list_add(&t->s->variables, t->arena, n);
 	}
 	for (size_t i = 0; i < file.n; i++)
 		pairs_set(&t->env, t->arena, file.item[i].name,

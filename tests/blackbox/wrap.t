@@ -149,6 +149,23 @@ stays "such a form of a server that starts by matins" "$unread" \
 	"\"command\": \"$here\", \"args\": [\"exec\", \"true\"], \"env\": [\"LD_PRELOAD=/x\"]"
 stays "a file of variables that is not there" "$unread" '"command": "true", "envFile": "gone.env"'
 stays "a file of variables with one that reaches matins" "sets LD_PRELOAD" '"command": "true", "envFile": "ld.env"'
+# line TITLE TEXT WHY: a file of variables with that text
+line() {
+	printf '%b' "$2" >odd.env
+	stays "a file of variables with $1" "$3" '"command": "true", "envFile": "odd.env"'
+}
+line "CR at the end of a line" 'A=b\rLD_PRELOAD=/x\r' "sets LD_PRELOAD"
+line "a colon" 'LD_PRELOAD: /x\n' "sets LD_PRELOAD"
+line "a colon and no blank" 'LD_PRELOAD:/x=y\n' "sets LD_PRELOAD"
+line "a byte order mark" '\xef\xbb\xbfLD_PRELOAD=/x\n' "sets LD_PRELOAD"
+line "export and a tab" 'export\tLD_PRELOAD=/x\n' "sets LD_PRELOAD"
+line "such a variable twice" 'LD_PRELOAD=/x\nLD_PRELOAD=/y z\n' "sets LD_PRELOAD"
+for text in '\xc2\xa0LD_PRELOAD=/x' '\xe3\x80\x80LD_PRELOAD=/x' 'A=b\fLD_PRELOAD=/x' '# x\xe2\x80\xa8LD_PRELOAD=/x' \
+	'A="b\n#" LD_PRELOAD=/x' 'A="b" LD_PRELOAD=/x' "'LD_PRELOAD'=/x" 'set LD_PRELOAD=/x' 'A=b\x00LD_PRELOAD=/x'; do
+	line "a line that not all read alike: $text" "$text\n" "$unread"
+done
+printf 'A=b\r\n\r\n# c: d\r\nexport B="c # d" # e\r\n\tC = d\r\nE=\xc3\xa9\r\nF\r\nG=\r\nH=https://h/?a=b\r\n' >crlf.env
+starts "a file of variables with CR and LF" '"command": "true", "envFile": "crlf.env"'
 starts "a file of other variables" '"command": "true", "envFile": "other.env"'
 err_like "a file of variables is read at each start: said" 'a: the client reads other.env at each start, .*keep it where no server may write'
 # a server that may write its project cannot make LD_PRELOAD of the next start
