@@ -280,6 +280,9 @@ static const char *why_unsafe(struct wrapping *w, const struct wrap_server *s,
 				    "sets %s, which would reach matins itself, "
 				    "outside of the sandbox",
 				    outer);
+	if (as->has_merge)
+		return "gets keys by << of YAML, which is not read, so one of "
+		       "them may set a variable or another program";
 	if (as->has_unread)
 		return "sets variables in a form that is not read, so one of "
 		       "them may reach matins itself, outside of the sandbox";
@@ -369,7 +372,7 @@ static int wrap_one(struct wrapping *w, struct wrap_server *s)
 	w->f.src.folder = s->folder;
 	server_read(&w->f.src, s->name, s->table, &as);
 	hide(w, &as);
-	if (!s->words.n && !server_conflict(s->table))
+	if (!s->words.n && !server_conflict(s->table) && !as.has_merge)
 		return 0;
 	left = why_unsafe(w, s, &as);
 	if (!left && is_wrapped(w, &s->words)) {

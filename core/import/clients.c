@@ -62,6 +62,19 @@ struct visiting {
 	size_t n;
 };
 
+/* A key << of YAML may bring servers: it is visited as if it were one, which
+   server_read() does not read. */
+static void visit_merge(struct visiting *v, const struct toml_value *table)
+{
+	const struct toml_value *merged = toml_get(table, "<<");
+
+	if (!merged)
+		return;
+	v->src->within = NULL;
+	v->visit(v->arg, "<<", merged);
+	v->n++;
+}
+
 /* A table of servers by name, or a list of those that say their names. */
 static void visit_all(struct visiting *v, const struct toml_value *servers)
 {
@@ -104,6 +117,8 @@ static void follow(struct visiting *v, const struct toml_value *at,
 			continue;
 		if (is_any && *m->key == '/')
 			v->src->folder = m->key;
+		if (path.n)
+			visit_merge(v, &m->value);
 		follow(v, &m->value, path);
 	}
 }
@@ -136,6 +151,7 @@ size_t client_servers(struct import_source *src, const struct toml_value *root,
 		if (containers[i].format < 0 ||
 		    containers[i].format == (int)format)
 			follow(&v, root, str_of(containers[i].path));
+	visit_merge(&v, root);
 	if (!v.n && is_bare(root))
 		visit_all(&v, root);
 	return v.n;

@@ -409,6 +409,14 @@ static bool is_empty(const struct toml_value *v)
 	       (v->type == TOML_TABLE && !v->table.n);
 }
 
+/* Some clients merge, and others do not. */
+static void lose_merge(struct taking *t)
+{
+	LOSE(t, "<< brings keys of another place, which are not read; write "
+		"them out");
+	t->s->has_merge = t->s->has_unread = true;
+}
+
 static void take_all(struct taking *t, const struct toml_value *table,
 		     bool is_nested)
 {
@@ -418,6 +426,10 @@ static void take_all(struct taking *t, const struct toml_value *table,
 		const bool is_switch = m->value.type == TOML_BOOLEAN;
 		const struct key *k = find_key(m->key);
 
+		if (strcmp(m->key, "<<") == 0) {
+			lose_merge(t);
+			continue;
+		}
 		if (is_empty(&m->value) || (is_nested && is_switch))
 			continue;
 		if (k)
@@ -854,7 +866,10 @@ void server_read(const struct import_source *src, const char *name,
 	*ret = (struct import_server){.from = src->path,
 				      .table = {.type = TOML_TABLE}};
 	ret->name = fitting_name(&t, name);
-	take_all(&t, table, false);
+	if (strcmp(name, "<<") == 0)
+		lose_merge(&t);
+	else
+		take_all(&t, table, false);
 	for (size_t i = 0; i < t.env.n; i++)
 		list_add(&ret->variables, t.arena, t.env.item[i].name);
 	type = t.text[TYPE] ? t.text[TYPE] : "";

@@ -34,6 +34,7 @@ struct import_server {
 	struct strlist variables; /* names that the client sets, as written */
 	const char *env_file; /* that the client reads at each start; NULL */
 	bool has_unread;      /* variables of a form that is not read */
+	bool has_merge;	      /* a key << of YAML: maybe any other key */
 	/* Options --read and --write of its `matins exec`, each before its
 	   path, which is absolute: wishes of a file of others, no grants. */
 	struct strlist asked;

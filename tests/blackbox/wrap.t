@@ -229,6 +229,24 @@ hides "a variable behind a CR in YAML" one.yaml \
 	'extensions:\n  a:\n    cmd: true # x\r    envs: {LD_PRELOAD: x}\n' 'line 3, column 18'
 starts "CR and LF behind a comment" $'"command": "true", // x\r\n "args": []'
 
+# Some readers of YAML merge << and others do not.
+for text in \
+	$'d: &d {envs: {LD_PRELOAD: /x}}\nextensions:\n  a: {cmd: true, <<: *d}\n' \
+	$'d: &d {cmd: true}\nextensions:\n  a: {<<: *d}\n' \
+	$'d: &d {LD_PRELOAD: /x}\nextensions:\n  a: {cmd: true, envs: {<<: *d}}\n' \
+	$'d: &d {b: {cmd: true}}\nextensions: {<<: [*d]}\n' \
+	$'<<: &d {extensions: {b: {cmd: true}}}\nextensions: {}\n' \
+	$'mcp:\n  <<: {servers: {b: {command: true}}}\n'; do
+	printf '%s' "$text" >merge.yaml
+	cp merge.yaml old
+	run_matins wrap merge.yaml --write
+	exit_is "a merge key: status: $text" 1
+	err_like "a merge key: said: $text" '(a|<<) (gets keys by <<|sets variables in a form)'
+	ok "a merge key: the file stays: $text" cmp merge.yaml old
+	run_matins import merge.yaml
+	err_like "import: a merge key is said: $text" '(<< brings keys of another place|envs.<< is no text)'
+done
+
 # ---- files and folders that a server names ----
 
 # The file of a client is the user's words, but a server of a project that was
