@@ -554,16 +554,17 @@ int gate_explain(struct gate *gate, const struct gate_request *request,
  * its needs, and shut where that would be dangerous.
  *
  * Read and execute: everything but keys, tokens and sessions (closed.def), as
- * far as the leash goes. Write: the folder `cwd`, unless it is HOME or holds
- * more than a project, and private places. Network: an own, private loopback
- * where there are namespaces, else none. What `asked` grants is added.
+ * far as the leash goes. Write: private places, and with `writes` the folder
+ * `cwd`, unless it is HOME or holds more than a project. Network: an own,
+ * private loopback where there are namespaces, else none. What `asked` grants
+ * is added.
  *
  * ret       lists live in `arena`
  * ret_says  sentences for people about what is open and what is left out
  * errors    ERR_SYS
  */
 int gate_trace_policy(struct gate *gate, const struct gate_policy *asked,
-		      const char *cwd, struct arena *arena,
+		      const char *cwd, bool writes, struct arena *arena,
 		      struct gate_policy *ret, struct strlist *ret_says,
 		      struct err *err) MUST_USE;
 

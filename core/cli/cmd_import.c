@@ -33,7 +33,8 @@ const struct option options_import[] = {
 	 "write them into the configuration, and their credentials into "
 	 "files in keys/ beside it"},
 	{"trace", 0, NULL,
-	 "start each server once, and add the sandbox lines that it needs"},
+	 "start each server once, and add the sandbox lines that it needs of "
+	 "its project and of the system"},
 	FOREIGN_PATH_OPTIONS,
 	{0},
 };
@@ -45,6 +46,7 @@ struct import {
 	struct rewrite to;     /* where the servers go */
 	struct outfolder keys; /* fd -1: there is none */
 	bool has_failed;       /* a file was left out; said */
+	struct foreign_paths paths;
 };
 
 /* ---- reading ---- */
@@ -272,6 +274,7 @@ static int trace_all(struct import *im, struct err *err)
 		log_note("import: %s really starts, and lists its tools",
 			 item->name);
 		r = foreign_trace(&im->f, &item->s, config, im->to.dir, &why);
+		foreign_sift(&im->f, &item->s, im->to.dir, &im->paths);
 		if (r > 0)
 			return err_set(err, ERR_PEER,
 				       "ended by a signal; nothing was "
@@ -289,23 +292,22 @@ static int trace_all(struct import *im, struct err *err)
 static int name_paths(struct import *im, struct err *err)
 {
 	const struct config *config = rewrite_config(&im->to);
-	struct foreign_paths paths;
+	struct foreign_paths *paths = &im->paths;
 
-	foreign_paths_read(&im->f, im->args, &paths);
 	for (size_t i = 0; i < im->set.n; i++) {
 		struct import_named *item = &im->set.item[i];
 
 		if (item->is_known || !toml_get(&item->s.table, "command"))
 			continue;
-		foreign_name(&im->f, &item->s, config, im->to.dir, &paths);
-		for (size_t k = 0; k < paths.unseen.n; k++)
+		foreign_name(&im->f, &item->s, config, im->to.dir, paths);
+		for (size_t k = 0; k < paths->unseen.n; k++)
 			log_warning("import: %s: %s", item->name,
-				    paths.unseen.item[k]);
-		for (size_t k = 0; k < paths.unwritten.n; k++)
+				    paths->unseen.item[k]);
+		for (size_t k = 0; k < paths->unwritten.n; k++)
 			log_note("import: %s: %s", item->name,
-				 paths.unwritten.item[k]);
+				 paths->unwritten.item[k]);
 	}
-	return foreign_paths_check(&paths, err);
+	return foreign_paths_check(&im->paths, err);
 }
 
 /* A server whose argument was a credential starts when a person has said how
@@ -407,6 +409,7 @@ int cmd_import(const struct args *args, struct err *err)
 			       "import: name one of FILE, --from CLIENT and "
 			       "--all");
 	foreign_init(&im.f);
+	foreign_paths_read(&im.f, args, &im.paths);
 	im.set.arena = &im.f.arena;
 	r = import(&im, err);
 	outfolder_release(&im.keys);

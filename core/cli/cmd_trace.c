@@ -408,7 +408,7 @@ static int open_policy(struct trace *t, struct gate *gate, const char *cwd,
 {
 	struct strlist says;
 
-	if (gate_trace_policy(gate, &t->asked, cwd, &t->arena, &t->traced,
+	if (gate_trace_policy(gate, &t->asked, cwd, true, &t->arena, &t->traced,
 			      &says, err) < 0)
 		return -1;
 	for (size_t i = 0; i < says.n; i++)

@@ -37,7 +37,9 @@ const struct option options_wrap[] = {
 	{"serve", 0, NULL,
 	 "put the servers behind one `matins serve`, which starts them as a "
 	 "configuration of its own says"},
-	{"trace", 0, NULL, "start each server once, and grant what it needs"},
+	{"trace", 0, NULL,
+	 "start each server once, and grant what it needs of its project and "
+	 "of the system"},
 	FOREIGN_PATH_OPTIONS,
 	{"undo", 0, NULL,
 	 "put the file back as it was, unless it was edited since"},
@@ -336,6 +338,7 @@ static int find_grants(struct wrapping *w, struct import_server *as,
 	if (!traces)
 		return foreign_find(&w->f, as, why);
 	r = foreign_trace(&w->f, as, NULL, w->f.src.folder, why);
+	foreign_sift(&w->f, as, w->f.src.folder, &w->paths);
 	for (size_t i = 0; r == 0 && i < as->lost.n; i++)
 		log_warning("wrap: %s: %s", as->name, as->lost.item[i]);
 	return r;

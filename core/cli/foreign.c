@@ -9,6 +9,7 @@
 #include "core/base/place.h"
 #include "core/cli/rewrite.h"
 #include "core/cli/server_trace.h"
+#include "core/config/edit.h"
 #include "core/config/paths.h"
 #include "core/import/tree.h"
 #include "core/secret/secret.h"
@@ -313,7 +314,7 @@ static bool is_closed(const struct naming *n, const char *path)
 /* Is it within the project of the file, and not closed? */
 static bool is_of_project(const struct naming *n, const char *path)
 {
-	const char *folder = n->f->src.folder;
+	const char *folder = n->s->folder;
 
 	return !path_holds_home(folder) && strcmp(path, folder) != 0 &&
 	       place_covers(folder, path) && !is_closed(n, path);
@@ -323,6 +324,91 @@ static void add_path(struct naming *n, const char *key, const char *path)
 {
 	add_row(n->f, n->s, key, rewrite_path(n->dir, key, path, &n->f->arena));
 }
+
+/* ---- rows of a trace ---- */
+
+/* A file of others chose the program, which chose its rows: like `add`, grant
+   programs and files of the system, and beside them its own project. */
+static bool is_row_granted(struct naming *n, const char *key, const char *value)
+{
+	struct foreign_paths *p = n->paths;
+	const bool is_write = strcmp(key, "write") == 0;
+	const char *path = path_resolve(value, n->dir, &n->f->arena), *row;
+	char real[PATH_MAX];
+
+	if (p->grants_all)
+		return true;
+	if (!str_has_word("read write exec", str_of(key)))
+		return false;
+	if (strcmp(key, "exec") == 0 && !strchr(value, '/'))
+		return true;
+	path = realpath(path, real) ? real : path;
+	row = place_around(&p->write, path);
+	if (!row && !is_write)
+		row = place_around(&p->read, path);
+	if (row)
+		list_add_new(&p->used, &n->f->arena, row);
+	return row ||
+	       (!is_write && (place_is_system(path) || is_of_project(n, path)));
+}
+
+/* A person decides about this row. */
+static void leave_row(struct naming *n, const char *key, const char *value)
+{
+	AUTO(buf_release) struct buf row = BUF_INIT(BUF_UNBOUNDED);
+
+	buf_addf(&row, "sandbox.%s = [", key);
+	edit_add_string(&row, value);
+	buf_adds(&row, "], wanted at its first start and not granted; write it "
+		       "if you mean it (--grant grants all)");
+	list_add_new(&n->s->lost, &n->f->arena,
+		     arena_strdup(&n->f->arena, buf_cstr(&row)));
+}
+
+/* Keep the rows of a trace that are granted; true: one stays in the list. */
+static bool sift_rows(struct naming *n, const char *key,
+		      struct toml_value *rows)
+{
+	size_t kept = 0;
+
+	if (rows->type != TOML_ARRAY) {
+		if (n->paths->grants_all)
+			return true;
+		leave_row(n, key, rows->string.p);
+		return false;
+	}
+	for (size_t i = 0; i < rows->array.n; i++) {
+		const struct toml_value row = rows->array.item[i];
+
+		if (is_row_granted(n, key, row.string.p))
+			rows->array.item[kept++] = row;
+		else
+			leave_row(n, key, row.string.p);
+	}
+	rows->array.n = kept;
+	return kept != 0;
+}
+
+void foreign_sift(struct foreign *f, struct import_server *s, const char *dir,
+		  struct foreign_paths *paths)
+{
+	struct naming n = {f, s, dir, paths, {.program = NULL}};
+	struct toml_value *sandbox;
+	size_t kept = 0;
+
+	if (!toml_get(&s->table, "sandbox"))
+		return;
+	sandbox = tree_table(&s->table, "sandbox", &f->arena);
+	for (size_t i = 0; i < sandbox->table.n; i++) {
+		struct toml_member *m = &sandbox->table.member[i];
+
+		if (sift_rows(&n, m->key, &m->value))
+			sandbox->table.member[kept++] = *m;
+	}
+	sandbox->table.n = kept;
+}
+
+/* ---- paths that it names ---- */
 
 /* Grant it by an option that names it, or a folder around it. */
 static bool is_granted(struct naming *n, const char *path)
@@ -417,7 +503,7 @@ static void name_one(struct naming *n, const char *what, const char *text,
 
 	if (!path)
 		return;
-	path = path_resolve(path, cwd ? cwd->string.p : n->f->src.folder,
+	path = path_resolve(path, cwd ? cwd->string.p : n->s->folder,
 			    &n->f->arena);
 	if (stat(path, &st) < 0) {
 		name_new(n, what, path);
@@ -487,7 +573,7 @@ static void name_all(struct naming *n)
 	const struct toml_value *cwd = toml_get(&n->s->table, "cwd");
 	struct arena *arena = &n->f->arena;
 
-	if (cwd && strcmp(cwd->string.p, n->f->src.folder) != 0)
+	if (cwd && strcmp(cwd->string.p, n->s->folder) != 0)
 		name_one(n, "cwd", cwd->string.p, false);
 	for (size_t i = 0; args && i < args->array.n; i++)
 		name_one(n, arena_printf(arena, "argument %zu", i + 1),
@@ -512,7 +598,10 @@ void foreign_paths_read(struct foreign *f, const struct args *args,
 	static const char *const options[] = {"allow-read", "allow-write"};
 	struct strlist *lists[] = {&ret->read, &ret->write};
 
-	*ret = (struct foreign_paths){.is_traced = args_has(args, "trace")};
+	*ret = (struct foreign_paths){
+		.is_traced = args_has(args, "trace"),
+		.grants_all = args_has(args, "grant"),
+	};
 	for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
 		const struct strlist all =
 			args_all(args, options[k], &f->arena);
@@ -534,6 +623,10 @@ int foreign_paths_check(const struct foreign_paths *p, struct err *err)
 {
 	const struct strlist *lists[] = {&p->read, &p->write};
 
+	if (p->grants_all && !p->is_traced)
+		return err_set(err, ERR_USAGE,
+			       "--grant is about what a trace finds: add "
+			       "--trace");
 	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
 		for (size_t i = 0; i < lists[k]->n; i++)
 			if (!list_has(&p->used, lists[k]->item[i]))

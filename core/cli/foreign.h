@@ -60,19 +60,24 @@ int foreign_explain(struct foreign *f, struct import_server *s, const char *dir,
 /* ---- files and folders that a definition names ---- */
 
 /* Options of commands that call foreign_name(). */
-#define FOREIGN_PATH_OPTIONS                                             \
-	{"allow-read", 0, "PATH",                                        \
-	 "let servers whose arguments or variables name PATH read it"},  \
-	{                                                                \
-		"allow-write", 0, "PATH",                                \
-			"let servers whose arguments or variables name " \
-			"PATH read and write it"                         \
+#define FOREIGN_PATH_OPTIONS                                                \
+	{"grant", 0, NULL,                                                  \
+	 "with --trace, grant all that a server reaches for, your files "   \
+	 "and the network, too"},                                           \
+		{"allow-read", 0, "PATH",                                   \
+		 "let servers whose arguments or variables name PATH read " \
+		 "it"},                                                     \
+	{                                                                   \
+		"allow-write", 0, "PATH",                                   \
+			"let servers whose arguments or variables name "    \
+			"PATH read and write it"                            \
 	}
 
 struct foreign_paths {
 	struct strlist read, write; /* of the options, absolute */
 	struct strlist used;	    /* paths of both that a server names */
 	bool is_traced;		    /* a trace has granted what is needed */
+	bool grants_all;	    /* rows of a trace, by --grant */
 	/* Sentences about the server that was looked at last. */
 	struct strlist unseen;	  /* named, and not granted at all */
 	struct strlist unwritten; /* granted for reading alone */
@@ -80,7 +85,15 @@ struct foreign_paths {
 
 void foreign_paths_read(struct foreign *f, const struct args *args,
 			struct foreign_paths *ret);
-/* errors  ERR_USAGE  no server names the path of an option */
+/*
+ * Leave rows that foreign_trace() added to the person, and say them in `lost`.
+ * Granted are programs and files of the system, what may be read in the project
+ * of the file, and paths of the options; with --grant all of them.
+ */
+void foreign_sift(struct foreign *f, struct import_server *s, const char *dir,
+		  struct foreign_paths *paths);
+/* errors  ERR_USAGE  no server names the path of an option, or --grant stands
+	   without --trace */
 int foreign_paths_check(const struct foreign_paths *p, struct err *err)
 	MUST_USE;
 /*

@@ -154,8 +154,9 @@ int server_trace(const struct server_trace *of, struct arena *arena,
 	open_many_files();
 	if (open_gate(&wish, arena, &t.gate, err) < 0)
 		return -1;
-	/* a package that is not there is said before its launcher looks; no
-	   program writes into an installed server */
+	/* a package that is not there is said before its launcher looks; a
+	   program writes neither into an installed server nor into the folder
+	   that it starts in, which a file of others may name */
 	if (gate_check(t.gate, &plain, &why) < 0 && why.kind == ERR_NOT_FOUND) {
 		*err = why;
 	} else if (of->only_finds) {
@@ -163,7 +164,7 @@ int server_trace(const struct server_trace *of, struct arena *arena,
 						     of->ret_explained, err)
 				      : 0;
 	} else if (gate_trace_policy(t.gate, &t.plain,
-				     installed ? "/" : plain.cwd, arena,
+				     installed ? "/" : plain.cwd, false, arena,
 				     &t.traced, &says, err) == 0 &&
 		   loop_init(&t.loop, clock_system(), err) == 0) {
 		if (loop_take_signals(&t.loop, err) == 0)

@@ -864,6 +864,7 @@ void server_read(const struct import_source *src, const char *name,
 	struct launch l;
 
 	*ret = (struct import_server){.from = src->path,
+				      .folder = src->folder,
 				      .table = {.type = TOML_TABLE}};
 	ret->name = fitting_name(&t, name);
 	if (strcmp(name, "<<") == 0)

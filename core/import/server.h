@@ -20,10 +20,11 @@
 #include "core/toml/toml.h"
 
 struct import_server {
-	const char *name;  /* as check_name() of routine.c takes it */
-	const char *from;  /* path of its file, for people */
-	const char *about; /* a description; or NULL */
-	bool is_usable;	   /* has a program or a URL */
+	const char *name;   /* as check_name() of routine.c takes it */
+	const char *from;   /* path of its file, for people */
+	const char *folder; /* of its project; absolute */
+	const char *about;  /* a description; or NULL */
+	bool is_usable;	    /* has a program or a URL */
 	/*
 	 * Keys as the configuration has them. A credential is the table
 	 * { secret = TEXT }, with `file` as soon as its file has a name. The

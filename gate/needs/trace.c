@@ -189,7 +189,7 @@ static void close_keys(struct opener *o)
 	}
 }
 
-static void open_cwd(struct opener *o)
+static void open_cwd(struct opener *o, bool writes)
 {
 	const char *real = o->cwd, *sealed;
 
@@ -198,11 +198,16 @@ static void open_cwd(struct opener *o)
 	/* files written there would count, and nothing would show who did */
 	sealed = place_beneath(own_paths_sealed(o->gate), real);
 	if (closed_may_widen(&o->closed, real) && !sealed &&
-	    access(real, W_OK | X_OK) == 0) {
-		list_add_new(&o->policy->write, o->arena, real);
+	    access(real, (writes ? W_OK : 0) | X_OK) == 0) {
+		if (writes)
+			list_add_new(&o->policy->write, o->arena, real);
 		add_exec(o, real);
 		close_keys(o);
-		say(o, "it may write beneath %s", real);
+		say(o,
+		    writes ? "it may write beneath %s"
+			   : "it may read beneath %s, and write only private "
+			     "places",
+		    real);
 		return;
 	}
 	say(o, "it may write only private places (--write FOLDER); %s %s", real,
@@ -248,7 +253,7 @@ static void say_net(struct opener *o)
 }
 
 int gate_trace_policy(struct gate *gate, const struct gate_policy *asked,
-		      const char *cwd, struct arena *arena,
+		      const char *cwd, bool writes, struct arena *arena,
 		      struct gate_policy *ret, struct strlist *ret_says,
 		      struct err *err)
 {
@@ -279,7 +284,7 @@ int gate_trace_policy(struct gate *gate, const struct gate_policy *asked,
 	open_programs(&o);
 	open_asked(&o, &asked->read);
 	open_asked(&o, &asked->write);
-	open_cwd(&o);
+	open_cwd(&o, writes);
 	if (!asked->net.n && asked->isolate != GATE_ISOLATE_OFF) {
 		gate_probe(gate);
 		if (gate->ns.available)

@@ -332,9 +332,12 @@ if "$BIN" trace -- true >/dev/null 2>&1; then
 	rm -r matins.toml keys
 	run_matins import ../mcp.json --trace
 	exit_is "--trace: status" 0
+	out_like "--trace: a row outside of the project is proposed" '^# not carried: sandbox.read = .*far.*, wanted at its first start'
+	out_unlike "--trace: it is not granted" '^sandbox.read = .*far'
+	run_matins import ../mcp.json --trace --grant
 	out_like "--trace: the row that it needs" '^sandbox.read = .*far'
 	ok "--trace alone writes nothing" test -z "$(ls -A)"
-	run_matins import ../mcp.json --trace --write
+	run_matins import ../mcp.json --trace --grant --write
 	exit_is "--trace --write: status" 0
 	run_matins tools --server s
 	exit_is "then the server works" 0

@@ -263,8 +263,8 @@ TEST(trace, policy, reads_all_but_what_is_closed)
 	struct gate_policy p;
 	struct strlist says;
 
-	assert_int_equal(gate_trace_policy(gate, &base, at("data"), &arena, &p,
-					   &says, &err),
+	assert_int_equal(gate_trace_policy(gate, &base, at("data"), true,
+					   &arena, &p, &says, &err),
 			 0);
 	assert_true(any_covers(&p.read, at("home/a.txt")));
 	assert_true(any_covers(&p.read, "/usr/share"));
@@ -273,8 +273,13 @@ TEST(trace, policy, reads_all_but_what_is_closed)
 	assert_false(any_covers(&p.write, at("home")));
 	assert_true(any_covers(&p.write, at("data")));
 	assert_true(says.n > 0);
-	assert_int_equal(gate_trace_policy(gate, &base, at("home"), &arena, &p,
-					   &says, &err),
+	assert_int_equal(gate_trace_policy(gate, &base, at("data"), false,
+					   &arena, &p, &says, &err),
+			 0);
+	assert_true(any_covers(&p.read, at("data")));
+	assert_int_equal(p.write.n, 0);
+	assert_int_equal(gate_trace_policy(gate, &base, at("home"), true,
+					   &arena, &p, &says, &err),
 			 0);
 	assert_int_equal(p.write.n, 0);
 }
