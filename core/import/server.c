@@ -589,11 +589,36 @@ static void put_header(struct taking *t, const struct pair *p)
 		put(t, "headers", p->name, of_reference(t, "secret", w.now));
 }
 
+/* Put a variable in the place of each credential of a URL. */
+static const char *hide_in_url(struct taking *t, const char *url)
+{
+	AUTO(buf_wipe) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct str rest = str_of(url), secret;
+
+	for (unsigned i = 1; literal_find(rest, &secret); i++) {
+		/* the rest of a value of a query, as of "abc%2Fdef" */
+		while (secret.p[secret.n] &&
+		       !strchr("&#/?@", secret.p[secret.n]))
+			secret.n++;
+		buf_add(&out, rest.p, (size_t)(secret.p - rest.p));
+		if (secret.n)
+			buf_adds(&out,
+				 put_aside(t,
+					   i > 1 ? arena_printf(t->arena,
+								"url %u", i)
+						 : "url",
+					   arena_strndup(t->arena, secret.p,
+							 secret.n)));
+		rest = str_skip(rest, (size_t)(secret.p + secret.n - rest.p));
+	}
+	buf_add_str(&out, rest);
+	return arena_strdup(t->arena, buf_cstr(&out));
+}
+
 static void put_url(struct taking *t)
 {
 	const struct word w = words_read(t->src, t->text[URL]);
 	const char *url = w.text;
-	struct str secret;
 
 	if (w.why || text_has_control(str_of(url)) || strchr(url, ' ') ||
 	    !launch_is_url(url)) {
@@ -601,13 +626,7 @@ static void put_url(struct taking *t)
 		     w.why ? w.why : "is none of HTTP or WebSocket");
 		return;
 	}
-	if (literal_find(str_of(url), &secret) && secret.n)
-		url = arena_printf(
-			t->arena, "%.*s%s%s", (int)(secret.p - url), url,
-			put_aside(t, "url",
-				  arena_strndup(t->arena, secret.p, secret.n)),
-			secret.p + secret.n);
-	put(t, NULL, "url", of_text(url));
+	put(t, NULL, "url", of_text(hide_in_url(t, url)));
 	if (t->text[TYPE] && strcasecmp(t->text[TYPE], "sse") == 0)
 		put(t, NULL, "transport", of_text("sse"));
 	for (size_t i = 0; i < t->headers.n; i++)

@@ -103,7 +103,8 @@ static bool is_harmless(struct str word)
 	return false;
 }
 
-static bool name_is_secret(struct str name, struct str value)
+/* has_pwd  "PWD" alone is a password, not the working directory */
+static bool name_is_secret(struct str name, struct str value, bool has_pwd)
 {
 	bool is_found = false, is_public = false;
 	struct str word, last = {NULL, 0};
@@ -112,8 +113,7 @@ static bool name_is_secret(struct str name, struct str value)
 		struct str rest = name;
 		bool is_last = !next_word(&rest).n;
 
-		/* "PWD" alone is the working directory */
-		if (last.n || !is_word(word, "pwd"))
+		if (has_pwd || last.n || !is_word(word, "pwd"))
 			is_found |= is_sign(word, is_last, value);
 		is_public |= is_word(word, "public");
 		last = word;
@@ -227,8 +227,8 @@ static bool is_random(struct str s)
 	       !is_file(s);
 }
 
-/* Value of "api_key=VALUE", "X-Api-Key: VALUE" or "--token VALUE", at the
-   beginning of a word. */
+/* Value of "api_key=VALUE", "X-Api-Key: VALUE", "--token VALUE" or of the
+   member of JSON "token": "VALUE", at the beginning of a word. */
 static const char *named_at(struct str s, struct str *ret)
 {
 	struct str name = {s.p, 0}, rest;
@@ -237,7 +237,11 @@ static const char *named_at(struct str s, struct str *ret)
 	while (name.n < s.n && name.n < TOKEN_MAX && is_token_char(s.p[name.n]))
 		name.n++;
 	rest = str_skip(s, name.n);
-	if (str_starts(rest, ": "))
+	if (str_starts(rest, "\":\""))
+		rest = str_skip(rest, 3);
+	else if (str_starts(rest, "\": \""))
+		rest = str_skip(rest, 4);
+	else if (str_starts(rest, ": "))
 		rest = str_skip(rest, 2);
 	else if (str_starts(rest, "=") || str_starts(rest, ":") ||
 		 (str_starts(rest, " ") && str_starts(name, "--")))
@@ -245,9 +249,9 @@ static const char *named_at(struct str s, struct str *ret)
 	else
 		return NULL;
 	what = form_at(rest, ret);
-	return what					       ? what
-	       : is_random(*ret) && name_is_secret(name, *ret) ? BY_NAME
-							       : NULL;
+	return what						     ? what
+	       : is_random(*ret) && name_is_secret(name, *ret, true) ? BY_NAME
+								     : NULL;
 }
 
 const char *literal_find(struct str text, struct str *ret)
@@ -279,7 +283,7 @@ const char *literal_looks_like(const char *name, struct str value)
 
 	if (what || !value.n)
 		return what;
-	return name_is_secret(str_of(name), value) ? BY_NAME : NULL;
+	return name_is_secret(str_of(name), value, false) ? BY_NAME : NULL;
 }
 
 const char *literal_argument(struct str before, struct str argument)
@@ -289,7 +293,7 @@ const char *literal_argument(struct str before, struct str argument)
 
 	if (!what && str_starts(before, "-") &&
 	    token_length(argument) == argument.n && is_random(argument) &&
-	    name_is_secret(before, argument))
+	    name_is_secret(before, argument, true))
 		what = BY_NAME;
 	return what;
 }

@@ -296,6 +296,19 @@ run_matins import odd.json
 out_like "a server whose argument was a credential is off" '^enabled = false$'
 err_like "until a person completes it" 'db: enabled = false until it has the credential'
 err_like "a short time may be one of seconds" 'soon: timeout is taken as milliseconds; .*timeout = "5s"'
+cat >odd.json <<-'END'
+	{"mcpServers": {
+		"two": {"url": "https://h.example/mcp?api_key=abcd1234efgh&x=1&token=ijkl5678%2Fmnop&y=2&token=${MY_TOKEN}"},
+		"more": {"command": "true", "args": ["{\"api_key\":\"qrst9012uvwx\"}", "Uid=me;Pwd=hunter2hunter2"],
+			"env": {"GITHUB_PAT": "yzab3456", "PGPASS": "cdef7890",
+				"HOOK": "https://hooks.slack.com/services/T00000000/B00000000/ghij1234klmn",
+				"HEADERS": "{\"token\": \"opqr5678stuv\"}"}}}}
+END
+run_matins import odd.json
+out_like "each credential of a url is a variable" \
+	'^url = "https://h.example/mcp\?api_key=\$\{TWO_URL\}&x=1&token=\$\{TWO_URL_2\}&y=2&token=\$\{MY_TOKEN\}"$'
+unlike "no credential of many forms is printed" "$(cat "$out" "$err")" \
+	'abcd1234|ijkl|mnop|qrst9012|hunter2|yzab3456|cdef7890|ghij1234|opqr5678'
 rm odd.json
 mkdir git git/.git git/sub kept kept/.git kept/keys
 cp ../mcp.json key.json
