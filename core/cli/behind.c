@@ -191,11 +191,15 @@ void behind_close(struct behind *b, struct wrap *w, const char *self)
 
 bool behind_is_start(const struct strlist *words, const char *state)
 {
-	return words->n > 3 && strcmp(words->item[1], "serve") == 0 &&
-	       strcmp(words->item[2], "--config") == 0 && state &&
-	       str_starts(str_of(words->item[3]), state) &&
-	       str_starts(str_skip(str_of(words->item[3]), strlen(state)),
-			  "/wrap/");
+	const char *path = words->n == 6 ? words->item[3] : "";
+
+	return state && words->n == 6 && strcmp(words->item[1], "serve") == 0 &&
+	       strcmp(words->item[2], "--config") == 0 &&
+	       strcmp(words->item[4], "--servers") == 0 &&
+	       str_starts(str_of(path), state) &&
+	       str_fits(str_skip(str_of(path), strlen(state)),
+			"/wrap/*.serve/matins.toml") &&
+	       !strstr(path, "..");
 }
 
 int behind_write(const struct behind *b, struct err *err)

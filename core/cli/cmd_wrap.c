@@ -22,6 +22,7 @@
 #include "core/cli/command.h"
 #include "core/cli/foreign.h"
 #include "core/cli/put.h"
+#include "core/cli/wrapped.h"
 #include "core/config/edit.h"
 #include "core/config/paths.h"
 #include "core/import/launch.h"
@@ -84,6 +85,18 @@ static int kept_path(struct wrapping *w, struct str now, const char **ret,
 	return 0;
 }
 
+/* Path of the list of starts that were written into the file. */
+static int starts_path(struct wrapping *w, const char **ret, struct err *err)
+{
+	const char *path;
+
+	if (kept_path(w, STR(""), &path, err) < 0)
+		return -1;
+	*ret = arena_printf(&w->f.arena, "%.*s.starts",
+			    (int)(strrchr(path, '-') - path), path);
+	return 0;
+}
+
 /* Folder of the configuration of servers that one `matins serve` starts. */
 static int behind_folder(struct wrapping *w, struct str before,
 			 const char **ret, struct err *err)
@@ -105,6 +118,27 @@ static int keep(struct wrapping *w, struct str now, struct err *err)
 	if (fd_mkdirs(folder, 0700) < 0)
 		return err_sys(err, errno, "%s", folder);
 	return fd_replace_file(path, buf_str(&w->old), 0600, true, err);
+}
+
+/* Keep what starts each server from now on. */
+static int keep_starts(struct wrapping *w, struct err *err)
+{
+	AUTO(buf_release) struct buf list = BUF_INIT(BUF_UNBOUNDED);
+	const char *path;
+
+	for (size_t i = 0; i < w->w.n; i++) {
+		const struct wrap_server *s = &w->w.server[i];
+		struct strlist words = {NULL, 0};
+
+		for (size_t k = 0; k < s->before.n; k++)
+			list_add(&words, &w->f.arena, s->before.item[k]);
+		for (size_t k = 0; !s->goes && k < s->words.n; k++)
+			list_add(&words, &w->f.arena, s->words.item[k]);
+		if (s->before.n)
+			wrapped_add(&list, &words);
+	}
+	return starts_path(w, &path, err) < 0 ? -1
+					      : wrapped_write(path, &list, err);
 }
 
 static bool is_before(const struct timespec *a, const struct timespec *b)
@@ -179,6 +213,9 @@ static int undo(struct wrapping *w, struct err *err)
 	    behind_folder(w, buf_str(&before), &folder, err) < 0 ||
 	    files_remove(folder, err) < 0)
 		return -1;
+	/* without a kept text the file has no start that wrap wrote */
+	if (!newest_kept(w, path) && starts_path(w, &other, err) == 0)
+		(void)unlink(other);
 	log_note("wrap: %s is as it was%s", w->path,
 		 access(path, F_OK) == 0
 			 ? " before the last write; an earlier text is kept, "
@@ -364,6 +401,29 @@ static void confine(struct wrapping *w, struct wrap_server *s,
 			 beside);
 }
 
+/* Say that it stays, and a policy that the file brought with it. */
+static void say_wrapped(struct wrapping *w, const struct wrap_server *s,
+			const struct import_server *as)
+{
+	AUTO(buf_release) struct buf policy = BUF_INIT(BUF_UNBOUNDED);
+	const char *path;
+
+	if (strcmp(s->words.item[1], "exec") == 0 &&
+	    (starts_path(w, &path, ERR_IGNORED) < 0 ||
+	     !wrapped_has(path, &s->words)))
+		wrapped_policy(&s->words, as, &policy);
+	if (policy.n)
+		log_warning("wrap: %s starts by matins already, with a policy "
+			    "that wrap did not write: %s; it stays as it is: "
+			    "take `matins exec` and these options out of the "
+			    "file unless you mean them",
+			    as->name, buf_cstr(&policy));
+	else
+		log_note("wrap: %s starts by matins already: it stays as it is",
+			 as->name);
+	w->has_failed |= policy.n != 0;
+}
+
 /* returns  1: a signal ended the trace */
 static int wrap_one(struct wrapping *w, struct wrap_server *s)
 {
@@ -379,8 +439,7 @@ static int wrap_one(struct wrapping *w, struct wrap_server *s)
 		return 0;
 	left = why_unsafe(w, s, &as);
 	if (!left && is_wrapped(w, &s->words)) {
-		log_note("wrap: %s starts by matins already: it stays as it is",
-			 as.name);
+		say_wrapped(w, s, &as);
 		return 0;
 	}
 	if (!left)
@@ -433,7 +492,8 @@ static int write_file(struct wrapping *w, struct str now, struct err *err)
 			       "%s changed during the wrap; wrap again",
 			       w->path);
 	if ((w->behind.n && behind_write(&w->behind, err) < 0) ||
-	    keep(w, now, err) < 0 || put_file(w, now, err) < 0)
+	    keep(w, now, err) < 0 || keep_starts(w, err) < 0 ||
+	    put_file(w, now, err) < 0)
 		return -1;
 	log_note("wrap: wrote %s; matins wrap %s --undo puts it back", w->path,
 		 w->args->positional[0]);

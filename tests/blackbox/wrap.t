@@ -202,6 +202,40 @@ printf '{"mcpServers": {"a": {"command": "%s", "args": ["exec", "true"]}}}' "$he
 run_matins wrap one.json --write
 exit_is "a server that starts by this matins: status" 0
 err_like "a server that starts by this matins stays" 'a starts by matins already'
+# A policy that the file brought with it is no policy of wrap.
+own() { # own WORDS SAID: the policy of a start by matins in a file of others is said
+	printf '{"mcpServers": {"a": {"command": "%s", "args": [%s, "--", "true"], "env": {"L": "l"}}}}' "$here" "$1" >one.json
+	cp one.json old
+	run_matins wrap one.json --write
+	exit_is "a policy of the file: status: $1" 1
+	err_like "a policy of the file is said: $1" "a starts by matins already, with a policy that wrap did not write: $2;"
+	ok "a policy of the file: the file stays: $1" cmp one.json old
+}
+own '"exec", "--read", "~", "--write", "~/x", "--net", "all"' '--read ~ --write ~/x --net all'
+own '"exec", "--isolate=off"' '--isolate=off'
+own '"exec", "--env", "L", "--env", "AWS_SECRET_ACCESS_KEY"' '--env AWS_SECRET_ACCESS_KEY'
+own '"exec", "--env", "K=hunter2hunter2"' '--env K'
+own '"exec", "--env", "--", "--net", "all"' '--env'
+printf '{"mcpServers": {"a": {"command": "%s", "args": ["exec", "--env", "L", "--", "true"], "env": {"L": "l"}}}}' "$here" >one.json
+run_matins wrap one.json --write
+exit_is "a start without grants: status" 0
+printf '{"mcpServers": {"a": {"command": "true", "args": ["-y", "%s/x"], "env": {"L": "l"}}}}' "$T" >one.json
+run_matins wrap one.json --write --allow-read "$T/x"
+sed -i 's/{"a"/{"b": {"command": "true"}, "a"/' one.json
+run_matins wrap one.json --write
+exit_is "a policy that wrap wrote, in a file that was edited since: status" 0
+err_like "a policy that wrap wrote is taken" 'a starts by matins already: it stays'
+sed -i "s|\"--read\", \"$T/x\"|\"--read\", \"~\"|; s|\"--\", \"true\", \"-y\"|\"--read\", \"/srv\", &|" one.json
+run_matins wrap one.json --write
+exit_is "a policy of wrap that was edited: status" 1
+err_like "a policy of wrap that was edited is said" 'wrap did not write: .*--read /srv'
+state=$XDG_STATE_HOME/matins
+for words in "$state/wrap/../../x.toml" "$state/wrap/a.serve/../../../x.serve/matins.toml"; do
+	printf '{"mcpServers": {"a": {"command": "%s", "args": ["serve", "--config", "%s", "--servers", "a"]}}}' "$here" "$words" >one.json
+	run_matins wrap one.json --write
+	err_unlike "no start of serve that wrap wrote: $words" 'starts by matins already'
+	like "a start of serve with another file starts confined: $words" "$(<one.json)" '"exec", "--", '
+done
 mkdir other
 printf '#!/bin/sh\n' >other/matins
 chmod +x other/matins
