@@ -527,6 +527,34 @@ static void name_one(struct naming *n, const char *what, const char *text,
 		say_unwritten(n, what, real);
 }
 
+/* Say a file beside the project that the gate opens, since an argument is its
+   name; the program's own script is none. An option says that it is meant. */
+static void name_opened(struct naming *n, const char *what, const char *text)
+{
+	const struct toml_value *cwd = toml_get(&n->s->table, "cwd");
+	const char *script = n->e.script ? n->e.script : "";
+	struct arena *arena = &n->f->arena;
+	char real[PATH_MAX], of_script[PATH_MAX];
+	struct stat st;
+
+	text = path_resolve(
+		text, path_resolve(cwd ? cwd->string.p : ".", n->dir, arena),
+		arena);
+	if (stat(text, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    !realpath(text, real) || !has(n, real, GATE_ACCESS_READ) ||
+	    has_one(n->e.base, n->e.n_base, real, GATE_ACCESS_READ) ||
+	    place_is_system(real) || is_of_project(n, real) ||
+	    (realpath(script, of_script) && strcmp(of_script, real) == 0) ||
+	    is_granted(n, real))
+		return;
+	list_add_new(&n->paths->unseen, arena,
+		     arena_printf(arena,
+				  "%s names %s, outside of its project, which "
+				  "it may read; --allow-read %s says that this "
+				  "is meant",
+				  what, real, place_to_paste(real, "PATH")));
+}
+
 /* Name the paths that options of its `matins exec` ask for: one of the project
    may be read, as if an argument named it. */
 static void name_asked(struct naming *n)
@@ -575,9 +603,13 @@ static void name_all(struct naming *n)
 
 	if (cwd && strcmp(cwd->string.p, n->s->folder) != 0)
 		name_one(n, "cwd", cwd->string.p, false);
-	for (size_t i = 0; args && i < args->array.n; i++)
-		name_one(n, arena_printf(arena, "argument %zu", i + 1),
-			 args->array.item[i].string.p, false);
+	for (size_t i = 0; args && i < args->array.n; i++) {
+		const char *what = arena_printf(arena, "argument %zu", i + 1),
+			   *text = args->array.item[i].string.p;
+
+		name_opened(n, what, text);
+		name_one(n, what, text, false);
+	}
 	for (size_t i = 0; env && i < env->table.n; i++) {
 		const struct toml_member *m = &env->table.member[i];
 		const struct toml_value *of = toml_get(&m->value, "env");

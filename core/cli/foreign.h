@@ -79,7 +79,8 @@ struct foreign_paths {
 	bool is_traced;		    /* a trace has granted what is needed */
 	bool grants_all;	    /* rows of a trace, by --grant */
 	/* Sentences about the server that was looked at last. */
-	struct strlist unseen;	  /* named, and not granted at all */
+	struct strlist unseen;	  /* named, and not granted at all; or a file
+				     beside the project that is */
 	struct strlist unwritten; /* granted for reading alone */
 };
 

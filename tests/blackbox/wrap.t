@@ -68,7 +68,9 @@ form "words of a client that splits them" words.json \
 	'{"mcpServers": {"a": {"command": "true \"x y\"", "args": ["z"]}}}' \
 	"{\"mcpServers\": {\"a\": {\"command\": M, \"args\": [$E \"true\", \"x y\", \"z\"]}}}"
 touch x
-form "a relative file is granted as any argument" rel.json \
+mkdir rel
+touch rel/x
+form "a relative file is granted as any argument" rel/rel.json \
 	'{"mcpServers": {"a": {"command": "true", "args": ["./x"]}}}' \
 	"{\"mcpServers\": {\"a\": {\"command\": M, \"args\": [$E \"true\", \"./x\"]}}}"
 form "TOML" config.toml \
@@ -326,6 +328,34 @@ err_like "a file to be made: what to do" "env.DB names $HOME/new.db, which is no
 named '"args": ["/mcp-of-a-test", "--level=./none/such", "/etc/hosts", "a/b"], "env": {"SHELL": "/bin/sh"}'
 rows "words that are no paths of the user are not granted" "--env SHELL"
 err_unlike "words that are no paths of the user say nothing" names
+# The gate opens a file whose name is an argument: beside the project it is said.
+echo private >"$HOME/notes.txt"
+ln -s "$HOME/notes.txt" proj/link
+echo data >proj/data.txt
+mkdir "$HOME/code"
+echo pass >"$HOME/code/server.py"
+for word in "$HOME/notes.txt" ./link link "$T/proj/link"; do
+	named "\"args\": [\"$word\"]"
+	run_matins wrap proj/.mcp.json
+	exit_is "a file beside the project: status: $word" 1
+	err_like "a file beside the project is said: $word" "a: argument 1 names $HOME/notes.txt, outside of its project, which it may read; --allow-read $HOME/notes.txt"
+	run_matins wrap proj/.mcp.json --allow-read "$HOME/notes.txt"
+	exit_is "a file that the option means: status: $word" 0
+	err_unlike "a file that the option means is not said: $word" names
+done
+run_matins import proj/.mcp.json
+err_like "import says it, too" "a: argument 1 names $HOME/notes.txt, outside of its project"
+for word in ./data.txt data.txt /etc/hosts /usr/bin/env; do
+	named "\"args\": [\"$word\"]"
+	run_matins wrap proj/.mcp.json
+	exit_is "a file of the project or the system: status: $word" 0
+	err_unlike "a file of the project or the system is not said: $word" names
+done
+printf '{"mcpServers": {"a": {"command": "%s", "args": ["%s/code/server.py"]}}}' "$PYTHON" "$HOME" >proj/.mcp.json
+run_matins wrap proj/.mcp.json
+exit_is "the script of a server: status" 0
+err_unlike "the script of a server is not said" names
+rm proj/link proj/data.txt "$HOME/notes.txt"
 # closed TITLE WHAT JSON: no row is written, and none is proposed
 closed() {
 	named "$3"
