@@ -251,7 +251,7 @@ static const char *outer_variable(const struct strlist *names,
 		const struct str name = str_cut(&rest, '=');
 
 		if (str_starts(name, "LD_") || str_starts(name, "MATINS_") ||
-		    str_starts(name, "XDG_") ||
+		    str_starts(name, "MODULEX_") || str_starts(name, "XDG_") ||
 		    str_has_word("GLIBC_TUNABLES GCONV_PATH LOCPATH HOME",
 				 name))
 			return arena_strndup(arena, name.p, name.n);

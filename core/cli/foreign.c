@@ -1,5 +1,6 @@
 #include "core/cli/foreign.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -7,6 +8,7 @@
 #include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/place.h"
+#include "core/base/user.h"
 #include "core/cli/rewrite.h"
 #include "core/cli/server_trace.h"
 #include "core/config/edit.h"
@@ -25,11 +27,16 @@ static const char *variable(void *arg, const char *name)
 	return getenv(name);
 }
 
+/* Read a file of variables; another user could put one there at any time. */
 static struct str read_text(void *arg, const char *path)
 {
 	struct foreign *f = arg;
 	AUTO(buf_wipe) struct buf text = BUF_INIT(ENV_BYTES_MAX);
+	struct stat st;
 
+	if (stat(path, &st) < 0 || !path_is_ours(&st) ||
+	    path_is_written_by_others(&st))
+		return (struct str){NULL, 0};
 	return fd_read_regular(path, &text, ERR_IGNORED) < 0
 		       ? (struct str){NULL, 0}
 		       : arena_str(&f->arena, buf_str(&text));
@@ -70,13 +77,34 @@ static const char *project_of(struct foreign *f, const char *path)
 	return *folder ? folder : "/";
 }
 
+/* As of the configuration: servers of the file start as the user. */
+static int check_owner(const char *path, struct err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return err_sys(err, errno, "%s", path);
+	if (!path_is_ours(&st))
+		return err_set(err, ERR_CONFIG,
+			       "%s belongs to another user (uid %u), who could "
+			       "make you run anything; copy it, or `chown %u "
+			       "%s`",
+			       path, st.st_uid, user_self(), path);
+	if (path_is_written_by_others(&st))
+		return err_set(err, ERR_CONFIG,
+			       "%s is writable by others, who could make you "
+			       "run anything; `chmod go-w %s`",
+			       path, path);
+	return 0;
+}
+
 int foreign_read(struct foreign *f, const char *path, struct buf *text,
 		 struct toml_value *ret, struct err *err)
 {
 	const char *log;
 	struct stat st;
 
-	if (fd_read_regular(path, text, err) < 0)
+	if (check_owner(path, err) < 0 || fd_read_regular(path, text, err) < 0)
 		return -1;
 	log = arena_printf(&f->arena, "%s-wal", path);
 	if (stat(log, &st) == 0 && st.st_size)

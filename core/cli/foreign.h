@@ -27,7 +27,8 @@ void foreign_release(struct foreign *f);
  *
  * text    its bytes, up to TREE_BYTES_MAX
  * ret     in the arena
- * errors  ERR_SYS, ERR_SYNTAX, ERR_CONFIG, ERR_LIMIT, ERR_UNKNOWN
+ * errors  ERR_CONFIG  another user owns it or may write it, and below;
+ *	   ERR_SYS, ERR_SYNTAX, ERR_LIMIT, ERR_UNKNOWN
  */
 int foreign_read(struct foreign *f, const char *path, struct buf *text,
 		 struct toml_value *ret, struct err *err) MUST_USE;

@@ -133,7 +133,7 @@ starts() {
 echo LD_PRELOAD=/x >ld.env
 echo A=b >other.env
 for name in LD_PRELOAD LD_LIBRARY_PATH GLIBC_TUNABLES GCONV_PATH LOCPATH \
-	MATINS_STATE HOME XDG_STATE_HOME 'LD_PRELOAD=/x.so:' HOME=/; do
+	MATINS_STATE MODULEX_CONFIG HOME XDG_STATE_HOME 'LD_PRELOAD=/x.so:' HOME=/; do
 	stays "a variable that reaches matins: $name" "sets ${name%%=*}, " \
 		"\"command\": \"true\", \"env\": {\"A\": \"b\", \"$name\": \"x\"}"
 done
@@ -460,6 +460,29 @@ for bad in '' '{' '{"a": 1}' 'null'; do
 	exit_is "no servers: $bad: status" 1
 	is "no servers: $bad: it stays" "$(cat bad.json)" "$bad"
 done
+# shared TITLE SAID: the file is not read, by import either
+shared() {
+	for command in import "wrap --write"; do
+		# shellcheck disable=SC2086
+		run_matins $command shared.json
+		exit_is "$1: $command: status" 1
+		err_like "$1: $command: said" "shared.json $2"
+		is "$1: $command: it stays" "$(<shared.json)" '{"mcpServers": {"a": {"command": "true"}}}'
+	done
+}
+printf '{"mcpServers": {"a": {"command": "true"}}}' >shared.json
+chmod 666 shared.json
+shared "a file that others may write" 'is writable by others, who could make you run anything'
+chmod 644 shared.json
+echo A=b >shared.env
+chmod 666 shared.env
+stays "a file of variables that others may write" "$unread" '"command": "true", "envFile": "shared.env"'
+if [[ $(id -u) -eq 0 ]]; then
+	chown 1234 shared.json
+	shared "a file of another user" 'belongs to another user .uid 1234.'
+else
+	skip "a file of another user" "only root can make one"
+fi
 mkfifo pipe.json
 run_matins wrap pipe.json --write
 exit_is "a FIFO: status" 1
