@@ -88,17 +88,17 @@ struct session_options {
 };
 
 /* Events; struct session_event says which members count. */
-#define SESSION_EVENTS(X)                                              \
-	X(EVENT_READY, "ready")	      /* initialize was answered */    \
-	X(EVENT_RESULT, "result")     /* a request has its result */   \
-	X(EVENT_ERROR, "error")	      /* a request has an error */     \
-	X(EVENT_FAILED, "failed")     /* no answer will come */        \
+#define SESSION_EVENTS(X)                                               \
+	X(EVENT_READY, "ready")	      /* initialize was answered */     \
+	X(EVENT_RESULT, "result")     /* a request has its result */    \
+	X(EVENT_ERROR, "error")	      /* a request has an error */      \
+	X(EVENT_FAILED, "failed")     /* no answer will come */         \
 	X(EVENT_PROGRESS, "progress") /* five at once, five a second */ \
-	X(EVENT_LOG, "log")	      /* at most a hundred a second */ \
-	X(EVENT_ASKED, "asked")	      /* the server wants an answer */ \
-	X(EVENT_ASK_GONE, "ask_gone") /* the question ended */         \
-	X(EVENT_CHANGED, "changed")   /* a list or a resource */       \
-	X(EVENT_TASK, "task")	      /* the result comes later */     \
+	X(EVENT_LOG, "log")	      /* at most a hundred a second */  \
+	X(EVENT_ASKED, "asked")	      /* the server wants an answer */  \
+	X(EVENT_ASK_GONE, "ask_gone") /* the question ended */          \
+	X(EVENT_CHANGED, "changed")   /* a list or a resource */        \
+	X(EVENT_TASK, "task")	      /* the result comes later */      \
 	X(EVENT_CLOSED, "closed")     /* stdout ended, none pending */
 
 enum session_event_type {
