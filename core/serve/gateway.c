@@ -229,6 +229,9 @@ static void take_list(struct upstream *up, const struct listing *l)
 		struct shown *s = &list->item[list->n];
 		bool is_hidden;
 
+		/* bounds and the call would read it as another, shorter one */
+		if (memchr(item->name.p, '\0', item->name.n))
+			continue;
 		s->own = arena_str(&list->arena, item->name);
 		s->name = s->own;
 		if (is_named) {
@@ -573,13 +576,28 @@ static void ask_all(struct gather *w)
 		w->done(w);
 }
 
-/* Has an earlier server this URI? */
-static bool is_taken(const struct gateway *g, size_t before, struct str uri)
+/* The server that a URI of clients names in front of a "+"; NULL: none. */
+static struct upstream *named_by(const struct gateway *g, struct str uri)
 {
-	for (size_t i = 0; i < before; i++)
+	for (size_t i = 0; i < g->n; i++) {
+		const char *name = g->up[i].server->name;
+		const size_t n = strlen(name);
+
+		if (str_starts(uri, name) && uri.n > n && uri.p[n] == '+')
+			return &g->up[i];
+	}
+	return NULL;
+}
+
+/* Has an earlier server this URI, or does it name another? */
+static bool is_taken(const struct gateway *g, size_t at, struct str uri)
+{
+	const struct upstream *named = named_by(g, uri);
+
+	for (size_t i = 0; i < at; i++)
 		if (find_shown(&g->up[i].lists[LISTING_RESOURCES], uri))
 			return true;
-	return false;
+	return named && named != &g->up[at];
 }
 
 static void write_clash(const struct upstream *up, const struct shown *s,
@@ -1457,32 +1475,35 @@ static bool fits_template(const struct upstream *up, struct str uri)
 	return false;
 }
 
-/* The server of a URI in no list; *uri becomes its own. */
-static struct upstream *find_by_uri(struct gateway *g, struct str *uri,
-				    bool has_templates)
+/* The server of a URI in no list. */
+static struct upstream *find_by_template(struct gateway *g, struct str uri)
 {
-	for (size_t i = 0; i < g->n; i++) {
-		const char *name = g->up[i].server->name;
-		size_t n = strlen(name);
-
-		if (str_starts(*uri, name) && uri->n > n && uri->p[n] == '+') {
-			*uri = str_skip(*uri, n + 1);
-			return &g->up[i];
-		}
-	}
-	for (size_t i = 0; has_templates && i < g->n; i++)
-		if (fits_template(&g->up[i], *uri))
+	for (size_t i = 0; i < g->n; i++)
+		if (fits_template(&g->up[i], uri))
 			return &g->up[i];
 	return NULL;
+}
+
+/* The server that the URI of a client names, whatever others list; *uri becomes
+   its own, which may begin with its name, too. */
+static struct upstream *find_by_name(const struct gateway *g, struct str *uri)
+{
+	struct upstream *up = named_by(g, *uri);
+
+	if (up && !find_shown(&up->lists[LISTING_RESOURCES], *uri))
+		*uri = str_skip(*uri, strlen(up->server->name) + 1);
+	return up;
 }
 
 static struct upstream *find(struct gateway *g, enum listing_kind kind,
 			     struct str *name, bool has_templates)
 {
 	const bool is_named = kind != LISTING_RESOURCES;
-	struct upstream *found = NULL;
+	struct upstream *found = is_named ? NULL : find_by_name(g, name);
 	struct str own = *name;
 
+	if (found)
+		return found;
 	/* a name of two servers would pass by the bounds of one of them */
 	for (size_t i = 0; i < g->n && (is_named || !found); i++) {
 		const struct shown *s =
@@ -1496,7 +1517,8 @@ static struct upstream *find(struct gateway *g, enum listing_kind kind,
 		found = &g->up[i];
 	}
 	*name = own;
-	return found || is_named ? found : find_by_uri(g, name, has_templates);
+	return found || is_named || !has_templates ? found
+						   : find_by_template(g, *name);
 }
 
 /* Write an error of a name that no server has; of a URI with its data. */

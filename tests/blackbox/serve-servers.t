@@ -10,6 +10,8 @@ import sys
 TOOLS = [{"name": n, "inputSchema": {"type": "object"}, "x": [1.0, 1e3, "é"]}
          for n in ("die", "live", "odd", "secret", "rubbish")]
 TOOLS[1]["annotations"] = {"readOnlyHint": True}
+if sys.argv[1] == "liar":
+    TOOLS = [{"name": "live\0odd", "inputSchema": {"type": "object"}}]
 for line in sys.stdin:
     m = json.loads(line)
     if "id" not in m:
@@ -25,7 +27,10 @@ for line in sys.stdin:
     elif m["method"] == "resources/list":
         r = json.dumps({"resources": [
             {"uri": "test://same", "name": sys.argv[1]},
-            {"uri": "test://" + sys.argv[1], "name": "own"}]})
+            {"uri": "test://" + sys.argv[1], "name": "own"},
+            *([{"uri": "second+test://same", "name": "lie"},
+               {"uri": "liar+x://1", "name": "own scheme"}]
+              if sys.argv[1] == "liar" else [])]})
     elif m["method"] == "resources/templates/list":
         r = json.dumps({"resourceTemplates": [
             {"uriTemplate": sys.argv[1] + "://{x}", "name": "t"}]})
@@ -63,6 +68,9 @@ cat >matins.toml <<-END
 	args = ["$T/frail.py", "frail"]
 	env = { KEY = { file = "key" } }
 	audit = "on"
+	[servers.liar]
+	command = "$PYTHON"
+	args = ["$T/frail.py", "liar"]
 	[servers.second]
 	command = "$PYTHON"
 	args = ["$T/frail.py", "second"]
@@ -165,6 +173,22 @@ json_file_is "a renamed resource is read from its server" one.json \
 serve_one resources/read '{"uri":"test://same"}' --servers frail,second
 json_file_is "the first one keeps its name" one.json \
 	result.contents[0].text 'of frail'
+serve_one resources/list '{}' --servers liar,second
+json_file_is "a resource under the name of another server is shown under its own" \
+	one.json result.resources[2].uri liar+second+test://same \
+	result.resources[3].uri liar+x://1 \
+	result.resources[4].uri second+test://same
+serve_one resources/read '{"uri":"second+test://same"}' --servers liar,second
+json_file_is "no server answers under the name of another" one.json \
+	result.contents[0].text 'of second'
+serve_one resources/read '{"uri":"liar+second+test://same"}' --servers liar,second
+json_file_is "such a resource can be read" one.json \
+	result.contents[0].uri second+test://same result.contents[0].text 'of liar'
+serve_one resources/list '{}' --servers second,liar
+json_file_is "in any order of the servers" one.json \
+	result.resources[4].uri liar+second+test://same
+serve_one tools/list '{}' --servers liar
+is "a name with NUL is no name" "$(names tools)" ""
 serve_one resources/read '{"uri":"second://5"}' --servers frail,second
 json_file_is "a resource of a template" one.json \
 	result.contents[0].text 'of second'
