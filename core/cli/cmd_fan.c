@@ -74,7 +74,9 @@ static int do_plan(struct fan_work *w, struct err *err)
 
 	if (!plan.inputs || !plan.dir)
 		return err_set(err, ERR_USAGE,
-			       "fan plan ROUTINE --inputs FILE -o DIR");
+			       "fan plan: name the inputs, and a folder for "
+			       "the plan: fan plan %s --inputs FILE -o DIR",
+			       args->positional[1]);
 	if (args_count(args, "per-shard", PER_SHARD_MAX, &per_shard, err) < 0 ||
 	    open_config(args,
 			(struct config_options){.routine = args->positional[1],
@@ -151,13 +153,16 @@ static int say_done(const struct fan_exec *o, const struct fan_done *d,
 		    const struct args *args, struct err *err)
 {
 	const struct {
-		const char *name;
+		const char *name, *words;
 		uint64_t n;
 	} rows[] = {
-		{"inputs", d->n},	 {"had", d->had},
-		{"ok", d->ok},		 {"failed", d->failed},
-		{"dropped", d->dropped}, {"held", d->held},
-		{"cut", d->cut},
+		{"inputs", d->n == 1 ? "input" : "inputs", d->n},
+		{"had", "had results already", d->had},
+		{"ok", "ok", d->ok},
+		{"failed", "failed", d->failed},
+		{"dropped", "dropped as second", d->dropped},
+		{"held", "claimed elsewhere", d->held},
+		{"cut", "not done", d->cut},
 	};
 	struct page page;
 	int r;
@@ -172,8 +177,8 @@ static int say_done(const struct fan_exec *o, const struct fan_done *d,
 		if (page.is_json)
 			jw_kv_int(&page.w, rows[i].name, (int64_t)rows[i].n);
 		else if (rows[i].n)
-			buf_addf(&page.out, " %llu %s",
-				 (unsigned long long)rows[i].n, rows[i].name);
+			buf_addf(&page.out, "%s %llu %s", i ? "," : "",
+				 (unsigned long long)rows[i].n, rows[i].words);
 	if (!page.is_json)
 		buf_adds(&page.out, "\n");
 	r = page_put(&page, err);
@@ -205,8 +210,9 @@ static int do_exec(struct fan_work *w, struct err *err)
 
 /* ---- status ---- */
 
+/* said  text of before: the same is not printed twice */
 static int say_counts(const struct args *args, const struct fan_counts *c,
-		      struct err *err)
+		      struct buf *said, struct err *err)
 {
 	const unsigned long long done = c->ok + c->failed,
 				 rate = c->per_second_1000 / 1000,
@@ -252,10 +258,18 @@ static int say_counts(const struct args *args, const struct fan_counts *c,
 		if (has_rate && left)
 			buf_addf(&page.out, "; %llu a second, %lld s left",
 				 rate, (long long)left_s);
+		else if (c->missing && !c->running)
+			buf_adds(&page.out, "; nothing runs");
 		buf_adds(&page.out, c->is_looked ? "\n"
 						 : "; by their names, --deep "
 						   "opens each result\n");
 	}
+	if (!page.is_json && str_eq(buf_str(&page.out), buf_str(said))) {
+		page_release(&page);
+		return 0;
+	}
+	buf_clear(said);
+	buf_add_str(said, buf_str(&page.out));
 	r = page_put(&page, err);
 	page_release(&page);
 	return r;
@@ -263,12 +277,13 @@ static int say_counts(const struct args *args, const struct fan_counts *c,
 
 static int do_status(struct fan_work *w, struct err *err)
 {
+	AUTO(buf_release) struct buf said = BUF_INIT(BUF_UNBOUNDED);
 	struct fan_counts c;
 
 	do {
 		if (results_count(w->results, args_has(w->args, "deep"), &c,
 				  err) < 0 ||
-		    say_counts(w->args, &c, err) < 0)
+		    say_counts(w->args, &c, &said, err) < 0)
 			return -1;
 	} while (args_has(w->args, "watch") && c.running + c.missing &&
 		 sleep(1) == 0);

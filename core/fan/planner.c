@@ -183,21 +183,24 @@ static bool lacks_needed(struct planner *p, const struct values *v)
 	return false;
 }
 
-/* The last of equal names counts. */
-static void drop_twins(struct values *v)
+/* Does a line name a parameter twice? One of its values would be lost. */
+static bool has_twins(struct planner *p, struct str object)
 {
-	size_t n = 0;
+	struct scan_iter it = scan_over(object), rest;
+	struct str name;
 
-	for (size_t i = 0; i < v->n_inputs; i++) {
-		size_t k = i + 1;
-
-		while (k < v->n_inputs &&
-		       !str_eq(v->input[k].name, v->input[i].name))
-			k++;
-		if (k == v->n_inputs)
-			v->input[n++] = v->input[i];
+	while (object.n && scan_next(&it)) {
+		name = scan_decoded(it.key, SIZE_MAX, &p->arena);
+		rest = it;
+		while (scan_next(&rest))
+			if (str_eq(scan_decoded(rest.key, SIZE_MAX, &p->arena),
+				   name)) {
+				say_wrong(p, "%.*s: is there twice",
+					  STR_ARG(name));
+				return true;
+			}
 	}
-	v->n_inputs = n;
+	return false;
 }
 
 /* Write the row of the shard that is read, and begin the next one. */
@@ -226,7 +229,8 @@ static int add_input(struct planner *p, const struct inputs_given *given,
 		say_wrong(p, "%s", why.msg);
 		return 0;
 	}
-	drop_twins(&v);
+	if (has_twins(p, given->object))
+		return 0;
 	if (!p->params.schema && lacks_needed(p, &v))
 		return 0;
 	/* only mistakes are looked for behind the first one */
@@ -275,6 +279,27 @@ static ssize_t read_jsonl(struct planner *p, struct str text, bool is_end,
 
 /* ---- CSV ---- */
 
+/* Judge the name of a column, once for all lines. */
+static int judge_column(struct planner *p, const char *name, struct err *err)
+{
+	const struct strlist known = params_names(&p->params, &p->arena);
+	const char *near, *hint;
+
+	if (!p->params.schema || list_has(&known, name))
+		return 0;
+	near = str_nearest(str_of(name), known.item, known.n);
+	if (strchr(name, ';'))
+		hint = "CSV has commas between its columns";
+	else if (near)
+		hint = arena_printf(&p->arena, "did you mean %s?", near);
+	else
+		hint = arena_printf(&p->arena, "there are: %s",
+				    list_join(&known, ", ", &p->arena));
+	return err_set(err, ERR_USAGE,
+		       "%s:%llu: column %s: there is no such parameter; %s",
+		       p->o->inputs, (unsigned long long)p->line, name, hint);
+}
+
 static int take_columns(struct planner *p, const struct csv_record *r,
 			struct err *err)
 {
@@ -288,6 +313,8 @@ static int take_columns(struct planner *p, const struct csv_record *r,
 			return err_set(err, ERR_USAGE,
 				       "%s: column %zu has no name of its own",
 				       p->o->inputs, i + 1);
+		if (judge_column(p, word, err) < 0)
+			return -1;
 		list_add(&p->columns, &p->kept, word);
 	}
 	return 0;
@@ -296,7 +323,8 @@ static int take_columns(struct planner *p, const struct csv_record *r,
 static int add_record(struct planner *p, const struct csv_record *r,
 		      struct err *err)
 {
-	struct inputs_given given = {.object = {NULL, 0}};
+	/* an object: nothing is given by -p */
+	struct inputs_given given = {.object = STR("{}")};
 
 	if (r->n != p->columns.n) {
 		say_wrong(p, "%zu fields where there are %zu columns", r->n,
@@ -521,7 +549,11 @@ static int make_draft(struct planner *p, struct arena *arena, struct err *err)
 	text_random(random, sizeof(random) - 1);
 	p->draft = arena_printf(arena, "%.*s.%s.draft", STR_ARG(dir), random);
 	if (mkdir(p->draft, 0700) < 0)
-		return err_sys(err, errno, "%s", p->draft);
+		return errno == ENOENT ? err_set(err, ERR_SYS,
+						 "the folder of %s does not "
+						 "exist",
+						 p->o->dir)
+				       : err_sys(err, errno, "%s", p->draft);
 	p->dir = fd_open(p->draft, O_RDONLY | O_DIRECTORY, 0);
 	if (p->dir < 0)
 		return err_sys(err, errno, "%s", p->draft);

@@ -127,6 +127,22 @@ run_matins fan plan hello --inputs bad.csv -o bad
 exit_is "plan: wrong CSV: status 64" 64
 err_like "plan: a field of another type, with its line" 'bad.csv:2: n: '
 err_like "plan: a field too many" 'bad.csv:3: 3 fields'
+printf 'nmae,n\na,1\nb,2\n' >bad.csv
+run_matins fan plan hello --inputs bad.csv -o bad
+exit_is "plan: a column of another name: status 64" 64
+is "plan: it is told once, with the nearest name" "$(cat "$err")" \
+	"matins: bad.csv:1: column nmae: there is no such parameter; did you mean name?"
+printf 'name;n\na;1\n' >bad.csv
+run_matins fan plan hello --inputs bad.csv -o bad
+err_like "plan: columns with another mark between" 'bad.csv:1: column name;n: .*comma'
+printf 'n\n1\n' >bad.csv
+run_matins fan plan hello --inputs bad.csv -o bad
+err_like "plan: a column too few" 'bad.csv:2: name: is missing$'
+printf '{"name":"a","name":"b"}\n' >bad.jsonl
+run_matins fan plan hello --inputs bad.jsonl -o bad
+err_like "plan: a name that is there twice" 'bad.jsonl:1: name: is there twice'
+run_matins fan plan hello --inputs in.csv -o none/plan
+err_like "plan: a folder that is not there" 'the folder of none/plan does not exist'
 run_matins_stdin <(printf '{"word":"a"}\n{"word":1}\n') fan plan plain --inputs - -o p
 exit_is "plan: from standard input: status 0" 0
 run_matins_stdin <(printf '{"words":"a"}\n') fan plan plain --inputs - -o q
@@ -194,7 +210,7 @@ err_like "exec: and the numbers there are" 'name a --shard, 0 to 2'
 run_matins fan plan hello --inputs in.jsonl -o single
 run_matins fan exec single
 exit_is "exec: the only shard needs no number: status 2, an input fails" 2
-out_like "exec: and it has all inputs" '^shard 0: 26 inputs '
+out_like "exec: and it has all inputs" '^shard 0: 26 inputs, '
 run_matins fan status d --json
 json_is "status: all have run" ok 25 failed 1 missing 0 left_s 0
 for form in json jsonl md html; do
