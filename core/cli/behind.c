@@ -107,8 +107,10 @@ void behind_add(struct behind *b, struct wrap_server *s,
 {
 	struct arena *arena = b->set.arena;
 	const struct toml_value *cwd = toml_get(&as->table, "cwd");
-	const char *folder =
-		path_resolve(cwd ? cwd->string.p : ".", s->folder, arena);
+	const char *folder = path_resolve(cwd		  ? cwd->string.p
+					  : as->starts_in ? as->starts_in
+							  : ".",
+					  s->folder, arena);
 	AUTO(mem_freep) char *real = realpath(folder, NULL);
 	struct gate_explained start = {.cwd = NULL};
 

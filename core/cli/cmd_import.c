@@ -4,11 +4,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
 #include "core/base/log.h"
+#include "core/base/mem.h"
 #include "core/base/outfile.h"
 #include "core/cli/command.h"
 #include "core/cli/foreign.h"
@@ -51,6 +53,31 @@ struct import {
 
 /* ---- reading ---- */
 
+/* Keep the folder of its project as `cwd`, where it starts in that here, too: a
+   folder of which it sees nothing would be refused. */
+static void keep_folder(struct import *im, struct import_server *s)
+{
+	struct arena *arena = &im->f.arena;
+	const char *folder = s->starts_in;
+	AUTO(mem_freep) char *real = folder ? realpath(folder, NULL) : NULL;
+	struct gate_explained e = {.cwd = NULL};
+
+	if (!folder || strcmp(folder, im->to.dir) == 0 ||
+	    !toml_get(&s->table, "command") || toml_get(&s->table, "cwd"))
+		return;
+	if (foreign_explain(&im->f, s, im->to.dir, &e, ERR_IGNORED) == 0 &&
+	    real && e.cwd && strcmp(e.cwd, real) == 0)
+		*tree_table(&s->table, "cwd", arena) = (struct toml_value){
+			.type = TOML_STRING, .string = str_of(folder)};
+	else
+		list_add(&s->lost, arena,
+			 arena_printf(arena,
+				      "the folder of its project, %s, of "
+				      "which it sees nothing; where it needs "
+				      "that: cwd, and sandbox.read",
+				      folder));
+}
+
 static void add_server(void *arg, const char *name,
 		       const struct toml_value *table)
 {
@@ -60,6 +87,7 @@ static void add_server(void *arg, const char *name,
 	if (im->set.n == IMPORT_SERVERS_MAX)
 		return;
 	server_read(&im->f.src, name, table, &s);
+	keep_folder(im, &s);
 	(void)set_add(&im->set, &s);
 }
 

@@ -266,6 +266,12 @@ static const char *option_value(struct wrapping *w, const char *value)
 			     : value;
 }
 
+/* Does it start in a folder that its client may not start it in? */
+static bool is_pinned(const struct wrapping *w, const struct import_server *s)
+{
+	return s->starts_in && !w->f.src.is_project;
+}
+
 /* Words of `matins exec` with the policy of the server. */
 static void add_options(struct wrapping *w, const struct import_server *s,
 			struct strlist *words)
@@ -280,6 +286,10 @@ static void add_options(struct wrapping *w, const struct import_server *s,
 			list_add(words, arena, "--env");
 			list_add(words, arena, s->variables.item[i]);
 		}
+	if (is_pinned(w, s)) {
+		list_add(words, arena, "--cwd");
+		list_add(words, arena, s->starts_in);
+	}
 	for (size_t i = 0; sandbox && i < sandbox->table.n; i++) {
 		const struct toml_member *m = &sandbox->table.member[i];
 		const struct strlist all = words_list(&m->value, arena);
@@ -372,8 +382,9 @@ static int find_grants(struct wrapping *w, struct import_server *as,
 	if (!toml_get(&as->table, "command"))
 		return err_set(why, ERR_CONFIG, "%s",
 			       list_join(&as->lost, "; ", &w->f.arena));
-	if (!traces)
-		return foreign_find(&w->f, as, why);
+	r = foreign_find(&w->f, as, why);
+	if (r < 0 || !traces)
+		return r;
 	r = foreign_trace(&w->f, as, NULL, w->f.src.folder, why);
 	foreign_sift(&w->f, as, w->f.src.folder, &w->paths);
 	for (size_t i = 0; r == 0 && i < as->lost.n; i++)
@@ -391,6 +402,9 @@ static void confine(struct wrapping *w, struct wrap_server *s,
 			 "sets its variables for matins itself: keep it where "
 			 "no server may write",
 			 as->name, as->env_file);
+	if (is_pinned(w, as))
+		log_note("wrap: %s: its package is in %s, so it starts there",
+			 as->name, as->starts_in);
 	name_paths(w, as);
 	if (args_has(w->args, "serve") && !beside)
 		behind_add(&w->behind, s, as);
@@ -433,6 +447,7 @@ static int wrap_one(struct wrapping *w, struct wrap_server *s)
 	int r;
 
 	w->f.src.folder = s->folder;
+	w->f.src.is_project = s->is_project;
 	server_read(&w->f.src, s->name, s->table, &as);
 	hide(w, &as);
 	if (!s->words.n && !server_conflict(s->table) && !as.has_merge)

@@ -98,6 +98,19 @@ static int check_owner(const char *path, struct err *err)
 	return 0;
 }
 
+/* Do clients start the servers of that file in the folder of its project? A
+   file of a whole user says nothing of where they do. */
+static bool is_of_project_file(struct foreign *f, const char *path)
+{
+	const char *real = path_resolve(path, NULL, &f->arena),
+		   *name = strrchr(real, '/') + 1;
+	const size_t n = strlen(f->src.folder);
+
+	return !path_holds_home(f->src.folder) &&
+	       (strcmp(name, ".mcp.json") == 0 ||
+		n + 1 < (size_t)(name - real));
+}
+
 int foreign_read(struct foreign *f, const char *path, struct buf *text,
 		 struct toml_value *ret, struct err *err)
 {
@@ -116,6 +129,7 @@ int foreign_read(struct foreign *f, const char *path, struct buf *text,
 		return err_wrap(err, "%s", path);
 	f->src.path = arena_strdup(&f->arena, path);
 	f->src.folder = project_of(f, path);
+	f->src.is_project = is_of_project_file(f, path);
 	return 0;
 }
 
@@ -230,6 +244,9 @@ static int start(struct foreign *f, struct import_server *s,
 	const struct toml_value *args = toml_get(&s->table, "args");
 	const struct toml_value *cwd = toml_get(&s->table, "cwd");
 	const char *command = toml_get(&s->table, "command")->string.p;
+	const char *folder = cwd	    ? cwd->string.p
+			     : s->starts_in ? s->starts_in
+					    : ".";
 	struct strlist words = {NULL, 0}, env = {NULL, 0};
 	struct server_trace trace = {
 		.name = s->name,
@@ -241,8 +258,7 @@ static int start(struct foreign *f, struct import_server *s,
 		.need = add_need,
 		.arg = &t,
 		.request = {.program = path_program(command, dir, &f->arena),
-			    .cwd = path_resolve(cwd ? cwd->string.p : ".", dir,
-						&f->arena)},
+			    .cwd = path_resolve(folder, dir, &f->arena)},
 	};
 	int r = traces ? read_env(&t, &env, err) : 0;
 
@@ -276,9 +292,85 @@ int foreign_trace(struct foreign *f, struct import_server *s,
 	return start(f, s, config, dir, NULL, true, err);
 }
 
+/* ---- the folder where it starts ---- */
+
+/* Explain its start from a folder; false: it cannot start there. */
+static bool explain_in(struct foreign *f, struct import_server *s,
+		       const char *folder, struct gate_explained *ret)
+{
+	*ret = (struct gate_explained){.program = NULL};
+	s->starts_in = folder;
+	return start(f, s, NULL, f->src.folder, ret, false, ERR_IGNORED) == 0;
+}
+
+/* Folder of the modules that a launcher found from a folder; that folder where
+   they lie elsewhere. */
+static const char *folder_of(struct foreign *f, const struct gate_explained *e,
+			     const char *from)
+{
+	const struct str modules =
+				 str_of(e->installation ? e->installation : ""),
+			 end = STR("/node_modules");
+	const char *folder;
+
+	if (!str_ends(modules, end.p))
+		return from;
+	folder = arena_strndup(&f->arena, modules.p, modules.n - end.n);
+	return place_covers(folder, from) ? folder : from;
+}
+
+/*
+ * Let it start in the folder where its package was found, unless every folder
+ * leads to that package.
+ *
+ * e, from  of the start that found it
+ */
+static int pin_folder(struct foreign *f, struct import_server *s,
+		      const struct gate_explained *e, const char *from,
+		      struct err *err)
+{
+	const char *folder = folder_of(f, e, from);
+	struct gate_explained other;
+
+	if (!e->runs || (explain_in(f, s, "/", &other) && other.runs &&
+			 strcmp(other.runs, e->runs) == 0)) {
+		s->starts_in = NULL;
+		return 0;
+	}
+	if (!explain_in(f, s, folder, &other) || !other.cwd ||
+	    strcmp(other.cwd, folder) != 0) {
+		s->starts_in = NULL;
+		return err_set(err, ERR_NOT_FOUND,
+			       "its package was found in %s, where its client "
+			       "may not start it",
+			       folder);
+	}
+	return 0;
+}
+
 int foreign_find(struct foreign *f, struct import_server *s, struct err *err)
 {
-	return start(f, s, NULL, NULL, NULL, false, err);
+	const bool is_known = s->starts_in || toml_get(&s->table, "cwd");
+	const char *from = f->src.folder;
+	struct err why = ERR_INIT;
+	struct gate_explained e;
+
+	if (start(f, s, NULL, from, NULL, false, &why) == 0) {
+		if (is_known)
+			return 0;
+	} else {
+		from = path_resolve(".", NULL, &f->arena);
+		if (is_known) {
+			*err = why;
+			return -1;
+		}
+	}
+	if (explain_in(f, s, from, &e))
+		return pin_folder(f, s, &e, from, err);
+	s->starts_in = NULL;
+	if (why.kind)
+		*err = why;
+	return why.kind ? -1 : 0;
 }
 
 int foreign_explain(struct foreign *f, struct import_server *s, const char *dir,

@@ -47,7 +47,14 @@ int foreign_trace(struct foreign *f, struct import_server *s,
 	MUST_USE;
 /* Is it disabled in its client? Then nothing starts it. */
 bool foreign_is_off(const struct import_server *s) MUST_USE;
-/* Find its program, or the package that it names, and start nothing. */
+/*
+ * Find its program, or the package that it names, from the folder where its
+ * client starts it, and start nothing. Where that is not known, it may be found
+ * from the caller's folder, too; `starts_in` is set where a start in another
+ * one would not find the package.
+ *
+ * errors  ERR_NOT_FOUND
+ */
 int foreign_find(struct foreign *f, struct import_server *s, struct err *err)
 	MUST_USE;
 

@@ -115,8 +115,10 @@ static void follow(struct visiting *v, const struct toml_value *at,
 
 		if (!is_any && !str_is(name, m->key))
 			continue;
-		if (is_any && *m->key == '/')
+		if (is_any && *m->key == '/') {
 			v->src->folder = m->key;
+			v->src->is_project = true;
+		}
 		if (path.n)
 			visit_merge(v, &m->value);
 		follow(v, &m->value, path);

@@ -886,6 +886,7 @@ void server_read(const struct import_source *src, const char *name,
 				      .folder = src->folder,
 				      .table = {.type = TOML_TABLE}};
 	ret->name = fitting_name(&t, name);
+	ret->starts_in = src->is_project ? src->folder : NULL;
 	if (strcmp(name, "<<") == 0)
 		lose_merge(&t);
 	else

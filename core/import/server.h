@@ -36,6 +36,8 @@ struct import_server {
 	const char *env_file; /* that the client reads at each start; NULL */
 	bool has_unread;      /* variables of a form that is not read */
 	bool has_merge;	      /* a key << of YAML: maybe any other key */
+	/* Folder to start in where the table has no `cwd`; NULL: any. */
+	const char *starts_in;
 	/* Options --read and --write of its `matins exec`, each before its
 	   path, which is absolute: wishes of a file of others, no grants. */
 	struct strlist asked;
@@ -46,9 +48,10 @@ struct import_server {
 /* File that servers are read from. Strings are borrowed for their life. */
 struct import_source {
 	struct arena *arena;
-	const char *path;		 /* for people */
-	const char *folder;		 /* of the project; absolute */
-	const char *home;		 /* absolute */
+	const char *path;   /* for people */
+	const char *folder; /* of the project; absolute */
+	bool is_project;    /* clients start the servers in the folder */
+	const char *home;   /* absolute */
 	const struct toml_value *inputs; /* of VS Code; may be NULL */
 	bool in_seconds;		 /* a `timeout` counts seconds */
 	bool keeps_exec;		 /* `matins exec` is a program, too */

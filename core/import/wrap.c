@@ -20,6 +20,7 @@ static void add_server(void *arg, const char *name,
 		.table = table,
 		.words = server_words(table, arena),
 		.folder = w->src->folder,
+		.is_project = w->src->is_project,
 		.within = w->src->within,
 	};
 }

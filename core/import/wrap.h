@@ -21,6 +21,7 @@ struct wrap_server {
 	const struct toml_value *table;
 	struct strlist words;		 /* program and arguments as written */
 	const char *folder;		 /* of its project */
+	bool is_project;		 /* as of the source */
 	const struct toml_value *within; /* table; NULL: it stands in a list */
 	struct strlist before; /* words to stand before them; none: it stays */
 	/* Its member goes, from a table of JSON whose first one never does
