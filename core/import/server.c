@@ -26,6 +26,8 @@ struct taking {
 	bool is_off;
 	struct strlist args;
 	struct pairs env, headers;
+	struct strlist tools, deny_tools;
+	bool has_tools; /* a list of the only tools, maybe of none */
 };
 
 static void say(struct taking *t, struct strlist *to, const char *fmt, ...)
@@ -332,6 +334,53 @@ static void take_login(struct taking *t, const struct key *k, const char *name,
 			      : of_text(w.text));
 }
 
+/*
+ * A list of the only tools, or of those that are refused. Behind a name may
+ * stand arguments in brackets, which no pattern tells apart.
+ */
+static void take_tools(struct taking *t, const struct key *k, const char *name,
+		       const struct toml_value *v)
+{
+	const struct strlist all = words_list(v, t->arena);
+	const bool is_deny = strcmp(k->target, "deny_tools") == 0;
+	struct strlist *to = is_deny ? &t->deny_tools : &t->tools;
+
+	if (v->type != TOML_ARRAY || all.n != v->array.n) {
+		LOSE(t, "%s is not a list of texts alone", name);
+		return;
+	}
+	if (!is_deny && t->has_tools) {
+		LOSE(t, "%s says a second time what another key says", name);
+		return;
+	}
+	/* goose writes an empty list where every tool is meant */
+	t->has_tools |=
+		!is_deny && (all.n || strcmp(name, "available_tools") != 0);
+	for (size_t i = 0; i < all.n; i++) {
+		struct str rest = str_of(all.item[i]);
+		const struct str tool = str_trim(str_cut(&rest, '('));
+
+		if (rest.p)
+			LOSE(t,
+			     "%s: the arguments of \"%s\"; the whole tool is "
+			     "meant here",
+			     name, all.item[i]);
+		if (tool.n)
+			list_add_new(to, t->arena,
+				     arena_strndup(t->arena, tool.p, tool.n));
+	}
+}
+
+static void put_tools(struct taking *t)
+{
+	if (t->tools.n)
+		put_list(t, NULL, "tools", &t->tools);
+	else if (t->has_tools)
+		list_add_new(&t->deny_tools, t->arena, "*");
+	if (t->deny_tools.n)
+		put_list(t, NULL, "deny_tools", &t->deny_tools);
+}
+
 /* A word that says no more than the name or place of the server. */
 static void take_nothing(struct taking *t, const struct key *k,
 			 const char *name, const struct toml_value *v)
@@ -386,6 +435,12 @@ static const struct key keys[] = {
 	KEY("timeout", take_timeout, "", ""),
 	KEY("tool_timeout_sec", take_timeout, "", "s"),
 	KEY("enabled disabled", take_switch, "", ""),
+	OF("tools includeTools enabled_tools allowedTools allowed_tools "
+	   "available_tools",
+	   take_tools, "tools", "", ""),
+	OF("excludeTools disabled_tools disabledTools blockedTools "
+	   "blocked_tools deny_tools",
+	   take_tools, "deny_tools", "", ""),
 	TEXT("description note", take_text, ABOUT),
 	KEY("name source", take_nothing, "", ""),
 };
@@ -430,7 +485,10 @@ static void take_all(struct taking *t, const struct toml_value *table,
 			lose_merge(t);
 			continue;
 		}
-		if (is_empty(&m->value) || (is_nested && is_switch))
+		/* an empty list of the only tools leaves none */
+		if ((is_empty(&m->value) && !(k && k->take == take_tools &&
+					      m->value.type == TOML_ARRAY)) ||
+		    (is_nested && is_switch))
 			continue;
 		if (k)
 			k->take(t, k, m->key, &m->value);
@@ -917,6 +975,7 @@ void server_read(const struct import_source *src, const char *name,
 		     *type ? " (type \"" : "", type, *type ? "\")" : "");
 	if (t.timeout)
 		put(&t, NULL, "timeout", of_text(t.timeout));
+	put_tools(&t);
 	if (t.is_off)
 		put(&t, NULL, "enabled",
 		    (struct toml_value){.type = TOML_BOOLEAN});

@@ -66,6 +66,11 @@ row vscode.json "command = \"$HOME/bin/search\""
 row zed.json '[servers."custom one"]'
 row gemini.json 'timeout = "5000ms"'
 row gemini.json "cwd = \"$T/given/srv\""
+row gemini.json 'tools = ["a", "b"]'
+row gemini.json 'deny_tools = ["c"]'
+row gemini.json '# not carried: includeTools: the arguments of "b(x)"; the whole tool is meant here'
+row codex.toml 'tools = ["read", "list"]'
+row codex.toml 'deny_tools = ["list"]'
 row codex.toml 'timeout = "45s"'
 row codex.toml 'token = { env = "REMOTE_TOKEN" }'
 row codex.toml 'headers.X-Region = "${REGION}"'
@@ -86,6 +91,10 @@ is "and an argument that was one" \
 
 run_matins import given/cursor.json
 err_like "a name of two servers is said" 'files of given/cursor.json .* becomes files-2'
+printf '{"mcpServers": {"a": {"command": "true", "includeTools": []}, "b": {"command": "true", "tools": ["*"]}}}' >none.json
+run_matins import none.json
+out_like "an empty list of the only tools leaves none" '^deny_tools = \["\*"\]$'
+out_like "all tools" '^tools = \["\*"\]$'
 run_matins import given/zed.json
 err_like "a server that cannot be had is said" \
 	'mcp-server-postgres: not imported: .*neither a program nor a url'
