@@ -125,6 +125,8 @@ void behind_add(struct behind *b, struct wrap_server *s,
 	if (foreign_explain(b->f, as, s->folder, &start, ERR_IGNORED) < 0 ||
 	    !start.cwd || !real || strcmp(start.cwd, real) != 0)
 		drop_key(&as->table, "cwd");
+	*tree_table(&as->table, "audit", arena) =
+		(struct toml_value){.type = TOML_BOOLEAN, .boolean = true};
 	for (size_t i = 0; i < as->notes.n; i++)
 		log_note("wrap: %s: %s", s->name, as->notes.item[i]);
 	b->server = arena_grow(arena, b->server, b->n, sizeof(*b->server));

@@ -141,6 +141,7 @@ run_matins wrap forms/f.json --serve --write
 config=$(find "$state/wrap" -name matins.toml)
 is "the configuration and its credential are the user's alone" \
 	"$(find "${config%/*}" -type f ! -perm 600 -o -type d ! -perm 700)" ""
+file_has "calls are audited" "$config" 'audit = true'
 is "the credential has its file" "$(cat "${config%/*}"/keys/*)" abcdefgh12345678
 run_matins exec -- sh -c "cat '$config'"
 isnt "no confined program reads it" "$status" 0
@@ -177,6 +178,7 @@ for file in .mcp.json .vscode/mcp.json .cursor/mcp.json claude_desktop_config.js
 	exit_is "$file: wrapped" 0
 	is "$file: a real server answers through the one entry" \
 		"$(client "$file" matins mcp__all__echo '{"message": "hi"}')" "Echo: hi"
+	like "$file: the call is audited" "$("$BIN" audit)" 'all.*echo'
 	is "$file: a server has its credential, which no answer shows" \
 		"$(client "$file" matins mcp__s__t '{"name": "API_TOKEN"}')" '***'
 	is "$file: and no others" \
