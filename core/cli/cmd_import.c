@@ -16,6 +16,9 @@
 #include "core/cli/foreign.h"
 #include "core/cli/put.h"
 #include "core/cli/rewrite.h"
+#include "core/config/config.h"
+#include "core/config/paths.h"
+#include "core/config/server_url.h"
 #include "core/import/clients.h"
 #include "core/import/set.h"
 
@@ -338,6 +341,49 @@ static int name_paths(struct import *im, struct err *err)
 	return foreign_paths_check(&im->paths, err);
 }
 
+/* ---- the configuration's own judgement ---- */
+
+/* Say why a configuration with the table would be refused; NULL: it would not.
+   A variable that is not set yet is the person's to set. */
+static const char *why_refused(struct import *im,
+			       const struct import_named *item)
+{
+	struct arena *arena = &im->f.arena;
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct config_options options = {
+		.path = path_resolve(im->to.path, NULL, arena),
+		.server = item->name,
+		.lax = true,
+		.quiet = true,
+		.passive = true,
+	};
+	struct config_file file;
+	struct err why = ERR_INIT;
+	const char *said = NULL;
+
+	server_print(&item->s, item->name, &text);
+	options.kept = buf_str(&text);
+	if (config_open(&options, &file, &why) < 0 ||
+	    (!file.unset.n && file.config.n_servers == 1 &&
+	     file.config.servers[0].url &&
+	     server_url_check(&file.config.servers[0], &why) < 0))
+		said = arena_strdup(arena, why.msg);
+	for (size_t i = file.findings.n; said && i--;)
+		if (!file.findings.item[i].warning &&
+		    !file.findings.item[i].note)
+			said = arena_strdup(arena,
+					    file.findings.item[i].err.msg);
+	config_release(&file);
+	return said;
+}
+
+static void put_switch(struct import *im, struct import_server *s,
+		       const char *key, bool is_on)
+{
+	*tree_table(&s->table, key, &im->f.arena) =
+		(struct toml_value){.type = TOML_BOOLEAN, .boolean = is_on};
+}
+
 /* A server whose argument was a credential starts when a person has said how
    it gets that. */
 static void switch_off(struct import *im, struct import_server *s)
@@ -346,10 +392,41 @@ static void switch_off(struct import *im, struct import_server *s)
 
 	if (!aside || !toml_get(aside, "") || !toml_get(&s->table, "command"))
 		return;
-	*tree_table(&s->table, "enabled", &im->f.arena) =
-		(struct toml_value){.type = TOML_BOOLEAN};
+	put_switch(im, s, "enabled", false);
 	list_add(&s->notes, &im->f.arena,
 		 "enabled = false until it has the credential of its argument");
+}
+
+/* Leave out a server whose table would be refused; plain http is written, and
+   switched off until a person has agreed to it. */
+static void judge(struct import *im, struct import_named *item)
+{
+	static const char plain[] =
+		"enabled = false, as plain http can be read and changed on the "
+		"way; where that is meant, write enabled = true";
+	struct import_server *s = &item->s;
+	const struct toml_value old = s->table;
+	const char *said = why_refused(im, item);
+
+	if (said && toml_get(&s->table, "url")) {
+		put_switch(im, s, "enabled", false);
+		put_switch(im, s, "insecure_http", true);
+		if (!why_refused(im, item)) {
+			list_add(&s->notes, &im->f.arena, plain);
+			s->about =
+				s->about ? arena_printf(&im->f.arena, "%s; %s",
+							s->about, plain)
+					 : plain;
+			return;
+		}
+		s->table = old;
+	}
+	if (!said)
+		return;
+	s->is_usable = false;
+	item->name = NULL;
+	im->has_failed = true;
+	list_add(&s->lost, &im->f.arena, said);
 }
 
 /* Print the tables of new servers, and say what is to be known of each. */
@@ -365,6 +442,8 @@ static void print_new(struct import *im, struct buf *out, size_t *secrets)
 		const char *name = item->name ? item->name : s->name;
 
 		switch_off(im, s);
+		if (item->name && !item->is_known)
+			judge(im, item);
 		if (item->is_known) {
 			log_note("import: %s is in %s already", name,
 				 im->to.path);

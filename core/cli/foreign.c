@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/base/fd.h"
 #include "core/base/log.h"
@@ -42,6 +43,13 @@ static struct str read_text(void *arg, const char *path)
 		       : arena_str(&f->arena, buf_str(&text));
 }
 
+static bool is_file(void *arg, const char *path)
+{
+	struct foreign *f = arg;
+
+	return access(path_resolve(path, f->src.folder, &f->arena), F_OK) == 0;
+}
+
 void foreign_init(struct foreign *f)
 {
 	const char *home = path_own_home(0);
@@ -50,7 +58,8 @@ void foreign_init(struct foreign *f)
 		.arena = ARENA_INIT,
 		.src = {.home = home ? home : "",
 			.variable = variable,
-			.read = read_text},
+			.read = read_text,
+			.is_file = is_file},
 	};
 	f->src.arena = &f->arena;
 	f->src.arg = f;

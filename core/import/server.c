@@ -157,6 +157,18 @@ static void take_args_json(struct taking *t, const struct key *k,
 		LOSE(t, "%s is not JSON", name);
 }
 
+/* Is it a program with its arguments, and no path with a blank in it? A line of
+   a shell is not split. */
+static bool is_line(struct taking *t, const char *text)
+{
+	const size_t first = strcspn(text, " \t");
+
+	if (!text[first] || strpbrk(text, "\\|<>;&"))
+		return false;
+	return !memchr(text, '/', first) ||
+	       (t->src->is_file && !t->src->is_file(t->src->arg, text));
+}
+
 /* The program, or program and arguments in one, or { path, args, env }. */
 static void take_program(struct taking *t, const struct key *k,
 			 const char *name, const struct toml_value *v)
@@ -171,7 +183,7 @@ static void take_program(struct taking *t, const struct key *k,
 		LOSE(t, "%s is no text", name);
 		return;
 	}
-	if (v->type == TOML_STRING && !strpbrk(words.item[0], "/\\"))
+	if (v->type == TOML_STRING && is_line(t, words.item[0]))
 		(void)!secret_split_words(str_of(words.item[0]), t->arena,
 					  &words, ERR_IGNORED);
 	t->text[k->part] = words.item[0];
@@ -768,10 +780,11 @@ bool server_starts(const char *name)
 	return k && (k->take == take_program || k->take == take_args);
 }
 
-struct strlist server_words(const struct toml_value *table, struct arena *arena)
+struct strlist server_words(const struct import_source *src,
+			    const struct toml_value *table)
 {
 	struct import_server s = {.name = ""};
-	struct taking t = {.arena = arena, .s = &s};
+	struct taking t = {.src = src, .arena = src->arena, .s = &s};
 	struct strlist words = {NULL, 0};
 	const struct toml_member *m = server_member(table, false);
 
@@ -782,9 +795,9 @@ struct strlist server_words(const struct toml_value *table, struct arena *arena)
 	if (m)
 		take_args(&t, NULL, m->key, &m->value);
 	if (t.text[PROGRAM])
-		list_add(&words, arena, t.text[PROGRAM]);
+		list_add(&words, src->arena, t.text[PROGRAM]);
 	for (size_t i = 0; i < t.args.n; i++)
-		list_add(&words, arena, t.args.item[i]);
+		list_add(&words, src->arena, t.args.item[i]);
 	return words;
 }
 

@@ -61,6 +61,8 @@ struct import_source {
 	const char *(*variable)(void *arg, const char *name);
 	/* Text of a file of variables, in `arena`; {NULL, 0}: unreadable. */
 	struct str (*read)(void *arg, const char *path);
+	/* Is there such a path? NULL: each may be. */
+	bool (*is_file)(void *arg, const char *path);
 	void *arg;
 };
 
@@ -88,8 +90,8 @@ const char *server_conflict(const struct toml_value *table) MUST_USE;
 bool server_starts(const char *name) MUST_USE;
 /* Program and arguments of a definition as they are written; n = 0 without a
    program. */
-struct strlist server_words(const struct toml_value *table, struct arena *arena)
-	MUST_USE;
+struct strlist server_words(const struct import_source *src,
+			    const struct toml_value *table) MUST_USE;
 
 /*
  * Walk the credentials: the nth one, or NULL.

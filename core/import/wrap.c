@@ -18,7 +18,7 @@ static void add_server(void *arg, const char *name,
 	w->server[w->n++] = (struct wrap_server){
 		.name = name,
 		.table = table,
-		.words = server_words(table, arena),
+		.words = server_words(w->src, table),
 		.folder = w->src->folder,
 		.is_project = w->src->is_project,
 		.within = w->src->within,

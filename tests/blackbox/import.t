@@ -101,6 +101,41 @@ err_like "a server that cannot be had is said" \
 run_matins import given/goose.yaml
 err_like "so is what is built in" 'developer: not imported: .*builtin'
 
+# ---- what no configuration takes as it is written ----
+
+mkdir odd
+cd odd || exit
+cp /bin/true 'a program'
+cat >odd.json <<-'END'
+	{"mcpServers": {
+		"line": {"command": "true -y @example/server"},
+		"path": {"command": "/bin/true x.py"},
+		"blank": {"command": "./a program", "args": ["x"]},
+		"shell": {"command": "true /x | true"},
+		"plain": {"url": "http://192.168.1.5:8080/mcp"},
+		"token": {"url": "http://192.168.1.5:8080/mcp", "headers": {"Authorization": "Bearer abcdefgh12345678"}},
+		"here": {"url": "http://127.0.0.1:8080/mcp"},
+		"good": {"command": "true"}
+	}}
+END
+run_matins import odd.json --write
+exit_is "servers that no configuration takes: status" 1
+file_has "a line of words is split" matins.toml 'args = ["-y", "@example/server"]'
+file_has "so is one with the path of a program" matins.toml 'command = "/bin/true"'
+file_has "a path with a blank is one word" matins.toml 'command = "./a program"'
+err_like "a line of a shell is left out" 'shell: not imported: "command" is one program'
+err_like "so is plain http that would carry a credential" 'token: not imported: plain http is for loopback only'
+ok "no key file is made for it" test ! -e keys
+is "plain http is switched off" "$(grep -A 4 '^\[servers.plain\]' matins.toml | grep -c 'enabled = false\|insecure_http = true')" 2
+file_like "plain http: a comment says why" matins.toml '^# enabled = false, as plain http can be read and changed'
+file_unlike "neither is in the file" matins.toml 'servers.(shell|token)'
+run_matins check
+exit_is "what is written passes check" 0
+cp matins.toml first
+run_matins import odd.json --write
+ok "a second import changes nothing" cmp matins.toml first
+cd ..
+
 # ---- into a configuration that is there ----
 
 mkdir into

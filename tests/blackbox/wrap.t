@@ -67,6 +67,9 @@ form "a program in a table of its own" zed.json \
 form "words of a client that splits them" words.json \
 	'{"mcpServers": {"a": {"command": "true \"x y\"", "args": ["z"]}}}' \
 	"{\"mcpServers\": {\"a\": {\"command\": M, \"args\": [$E \"true\", \"x y\", \"z\"]}}}"
+form "words with a slash in them" slash.json \
+	'{"mcpServers": {"a": {"command": "true -y @example/server"}}}' \
+	"{\"mcpServers\": {\"a\": {\"command\": M, \"args\": [$E \"true\", \"-y\", \"@example/server\"]}}}"
 touch x
 mkdir rel
 touch rel/x
