@@ -323,6 +323,9 @@ static const char *why_unsafe(struct wrapping *w, const struct wrap_server *s,
 
 	if (conflict)
 		return conflict;
+	if (server_odd_args(s->table))
+		return arena_printf(&w->f.arena, "has %s which are not a list",
+				    server_odd_args(s->table));
 	outer = outer_variable(&as->variables, &w->f.arena);
 	if (outer)
 		return arena_printf(&w->f.arena,
@@ -496,6 +499,50 @@ static int show(struct wrapping *w, struct str now, struct err *err)
 	return put(buf_str(&shown), PUT_TEXT, err);
 }
 
+/* Can the form of that server alone be edited? */
+static bool is_editable(struct wrapping *w, size_t at)
+{
+	AUTO(buf_wipe) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct wrap alone = w->w;
+
+	alone.server = ARENA_ARRAY(&w->f.arena, struct wrap_server, alone.n);
+	for (size_t i = 0; i < alone.n; i++) {
+		alone.server[i] = w->w.server[i];
+		if (i == at)
+			continue;
+		alone.server[i].before.n = 0;
+		alone.server[i].goes = false;
+	}
+	return wrap_text(&alone, &text, ERR_IGNORED) == 0;
+}
+
+/*
+ * Edit the text, and leave servers as they are whose form cannot be edited.
+ * returns  1: none is left to edit
+ */
+static int edit_text(struct wrapping *w, struct buf *now, struct err *err)
+{
+	struct err why = ERR_INIT;
+	size_t n = 0;
+
+	if (wrap_text(&w->w, now, &why) == 0)
+		return 0;
+	for (size_t i = 0; i < w->w.n; i++) {
+		struct wrap_server *s = &w->w.server[i];
+
+		if (s->before.n && !s->goes && !is_editable(w, i)) {
+			log_warning("wrap: %s has a form that cannot be "
+				    "edited: it stays as it is",
+				    s->name);
+			s->before.n = 0;
+			w->has_failed = true;
+		}
+		n += s->before.n > 0 || s->goes;
+	}
+	buf_clear(now);
+	return n ? wrap_text(&w->w, now, err) : 1;
+}
+
 static int write_file(struct wrapping *w, struct str now, struct err *err)
 {
 	AUTO(buf_wipe) struct buf again = BUF_INIT(TREE_BYTES_MAX);
@@ -520,6 +567,7 @@ static int wrap(struct wrapping *w, struct err *err)
 	AUTO(buf_wipe) struct buf now = BUF_INIT(BUF_UNBOUNDED);
 	const char *given = w->args->positional[0], *folder;
 	size_t n = 0;
+	int r;
 
 	if (foreign_read(&w->f, given, &w->old, &w->w.root, err) < 0)
 		return -1;
@@ -546,11 +594,14 @@ static int wrap(struct wrapping *w, struct err *err)
 		behind_close(&w->behind, &w->w, w->self);
 	if (foreign_paths_check(&w->paths, err) < 0)
 		return -1;
-	if (!n) {
+	r = n ? edit_text(w, &now, err) : 1;
+	if (r < 0)
+		return -1;
+	if (r > 0) {
 		log_note("wrap: %s stays as it is", given);
 		return w->has_failed;
 	}
-	if (wrap_text(&w->w, &now, err) < 0 || show(w, buf_str(&now), err) < 0)
+	if (show(w, buf_str(&now), err) < 0)
 		return -1;
 	if (args_has(w->args, "write"))
 		return write_file(w, buf_str(&now), err) < 0 ? -1

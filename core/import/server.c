@@ -773,6 +773,13 @@ const char *server_conflict(const struct toml_value *table)
 				      : NULL;
 }
 
+const char *server_odd_args(const struct toml_value *table)
+{
+	const struct toml_member *args = server_member(table, true);
+
+	return args && args->value.type != TOML_ARRAY ? args->key : NULL;
+}
+
 bool server_starts(const char *name)
 {
 	const struct key *k = find_key(name);

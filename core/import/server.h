@@ -86,6 +86,9 @@ struct toml_member *server_member(const struct toml_value *table, bool is_args)
  * returns  NULL: they do not
  */
 const char *server_conflict(const struct toml_value *table) MUST_USE;
+/* Name the key of arguments that are no list, which cannot be edited; NULL:
+   there is none. */
+const char *server_odd_args(const struct toml_value *table) MUST_USE;
 /* Does a key of that name have the program or its arguments? */
 bool server_starts(const char *name) MUST_USE;
 /* Program and arguments of a definition as they are written; n = 0 without a

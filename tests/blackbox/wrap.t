@@ -106,16 +106,25 @@ cp odd.json old
 run_matins wrap odd.json --write
 exit_is "a form that is not known: status" 1
 ok "and it stays" cmp odd.json old
+printf '{"mcpServers": {"a": {"command": "true"}, "d": {"command": "true", "args": "x.js"}}}' >odd.json
+run_matins wrap odd.json --write
+exit_is "arguments in a text: status" 1
+err_like "arguments in a text: named" 'd has args which are not a list: it stays as it is'
+is "arguments in a text: the others start confined" "$(<odd.json)" \
+	"{\"mcpServers\": {\"a\": {\"command\": \"$here\", \"args\": [$E \"true\"]}, \"d\": {\"command\": \"true\", \"args\": \"x.js\"}}}"
 cat >yaml.yaml <<-'END'
 	extensions:
 	  a:
 	    cmd: &x true
 	  b: {cmd: *x}
+	  c: {cmd: sh}
 END
 cp yaml.yaml old
 run_matins wrap yaml.yaml --write
 exit_is "an anchor in YAML: status" 1
-ok "and it stays" cmp yaml.yaml old
+err_like "an anchor in YAML: named" 'a has a form that cannot be edited'
+like "an anchor in YAML: the others start confined" "$(diff old yaml.yaml)" '> +c: .*exec'
+unlike "an anchor in YAML: it stays" "$(diff old yaml.yaml)" '&x'
 
 # stays TITLE WHY JSON: the one server of a file stays, with status 1
 stays() {
