@@ -464,6 +464,7 @@ static int wrap_one(struct wrapping *w, struct wrap_server *s)
 		left = why_left(s, &as);
 	if (left) {
 		log_warning("wrap: %s %s: it stays as it is", as.name, left);
+		foreign_name_left(&w->f, &as, &w->paths);
 		w->has_failed = true;
 		return 0;
 	}
@@ -476,6 +477,8 @@ static int wrap_one(struct wrapping *w, struct wrap_server *s)
 		log_warning("wrap: %s cannot start confined, so it stays as it "
 			    "is: %s",
 			    as.name, why.msg);
+	if (r < 0)
+		foreign_name_left(&w->f, &as, &w->paths);
 	w->has_failed |= r < 0;
 	return r > 0;
 }

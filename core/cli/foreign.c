@@ -396,6 +396,7 @@ struct naming {
 	const char *dir;
 	struct foreign_paths *paths;
 	struct gate_explained e; /* grants that it would get */
+	bool is_left;		 /* it gets none: see foreign_name_left() */
 };
 
 static bool has_one(const struct gate_grant *all, size_t n_all,
@@ -521,7 +522,7 @@ static bool sift_rows(struct naming *n, const char *key,
 void foreign_sift(struct foreign *f, struct import_server *s, const char *dir,
 		  struct foreign_paths *paths)
 {
-	struct naming n = {f, s, dir, paths, {.program = NULL}};
+	struct naming n = {f, s, dir, paths, {.program = NULL}, false};
 	struct toml_value *sandbox;
 	size_t kept = 0;
 
@@ -591,29 +592,54 @@ static void say_unwritten(struct naming *n, const char *what, const char *path)
 					  place_to_paste(path, "PATH")));
 }
 
+/* May a person let a server write the folder, for a file in it? */
+static bool is_for_data(const struct naming *n, const char *folder)
+{
+	return !is_closed(n, folder) && strcmp(folder, n->s->folder) != 0;
+}
+
 /* A file to be made: its folder is there, and is not "/", as of a word "/mcp".
- */
+   Many servers write a new file and rename it, which its folder must allow. */
 static void name_new(struct naming *n, const char *what, const char *path)
 {
 	const char *end = strrchr(path, '/');
+	const char *folder =
+		arena_strndup(&n->f->arena, path, (size_t)(end - path));
+	const char *how;
 	struct stat st;
 
-	if (end == path ||
-	    stat(arena_strndup(&n->f->arena, path, (size_t)(end - path)), &st) <
-		    0 ||
-	    !S_ISDIR(st.st_mode) || has(n, path, GATE_ACCESS_WRITE) ||
-	    is_granted(n, path))
+	if (end == path || stat(folder, &st) < 0 || !S_ISDIR(st.st_mode) ||
+	    has(n, path, GATE_ACCESS_WRITE) || is_granted(n, path))
 		return;
 	if (is_closed(n, path)) {
 		say_unseen(n, what, path, false);
 		return;
 	}
-	list_add_new(
-		&n->paths->unseen, &n->f->arena,
-		arena_printf(&n->f->arena,
-			     "%s names %s, which is not there, so nothing of "
-			     "it would stay: make it, and --allow-write %s",
-			     what, path, place_to_paste(path, "PATH")));
+	how = is_for_data(n, folder)
+		      ? arena_printf(&n->f->arena,
+				     "--allow-write %s, its folder, as servers "
+				     "replace their files",
+				     place_to_paste(folder, "FOLDER"))
+		      : "name one in a folder of its own, as servers replace "
+			"their files; make that folder, and --allow-write it";
+	list_add_new(&n->paths->unseen, &n->f->arena,
+		     arena_printf(&n->f->arena,
+				  "%s names %s, which is not there, so nothing "
+				  "of it would stay: %s",
+				  what, path, how));
+}
+
+/* Remember the option for a path that is not granted with its server. */
+static void leave(struct naming *n, const char *path)
+{
+	struct foreign_paths *p = n->paths;
+	const char *write = place_around(&p->write, path),
+		   *row = write ? write : place_around(&p->read, path);
+
+	if (!row)
+		return;
+	list_add(&p->left, &n->f->arena, row);
+	list_add(&p->left_by, &n->f->arena, n->s->name);
 }
 
 /*
@@ -634,6 +660,10 @@ static void name_one(struct naming *n, const char *what, const char *text,
 		return;
 	path = path_resolve(path, cwd ? cwd->string.p : n->s->folder,
 			    &n->f->arena);
+	if (n->is_left) {
+		leave(n, realpath(path, real) ? real : path);
+		return;
+	}
 	if (stat(path, &st) < 0) {
 		name_new(n, what, path);
 		return;
@@ -780,22 +810,46 @@ void foreign_paths_read(struct foreign *f, const struct args *args,
 	}
 }
 
+/* Names of the servers without grants that name a path; "": there are none. */
+static const char *left_by(const struct foreign_paths *p, const char *path,
+			   struct arena *arena)
+{
+	struct strlist names = {NULL, 0};
+
+	for (size_t i = 0; i < p->left.n; i++)
+		if (strcmp(p->left.item[i], path) == 0)
+			list_add_new(&names, arena, p->left_by.item[i]);
+	return list_join(&names, " and ", arena);
+}
+
 int foreign_paths_check(const struct foreign_paths *p, struct err *err)
 {
 	const struct strlist *lists[] = {&p->read, &p->write};
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 
 	if (p->grants_all && !p->is_traced)
 		return err_set(err, ERR_USAGE,
 			       "--grant is about what a trace finds: add "
 			       "--trace");
-	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
-		for (size_t i = 0; i < lists[k]->n; i++)
-			if (!list_has(&p->used, lists[k]->item[i]))
+	for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
+		for (size_t i = 0; i < lists[k]->n; i++) {
+			const char *option = k ? "write" : "read",
+				   *path = lists[k]->item[i],
+				   *by = left_by(p, path, &arena);
+
+			if (list_has(&p->used, path))
+				continue;
+			if (!*by)
 				return err_set(err, ERR_USAGE,
 					       "--allow-%s %s: no server names "
 					       "that path, or one within",
-					       k ? "write" : "read",
-					       lists[k]->item[i]);
+					       option, path);
+			log_warning("--allow-%s %s: %s alone names that path, "
+				    "and gets no grant, as it cannot start "
+				    "confined",
+				    option, path, by);
+		}
+	}
 	return 0;
 }
 
@@ -803,11 +857,21 @@ void foreign_name(struct foreign *f, struct import_server *s,
 		  const struct config *config, const char *dir,
 		  struct foreign_paths *paths)
 {
-	struct naming n = {f, s, dir, paths, {.program = NULL}};
+	struct naming n = {f, s, dir, paths, {.program = NULL}, false};
 
 	paths->unseen.n = paths->unwritten.n = 0;
 	/* a program that cannot be started is said elsewhere */
 	if (start(f, s, config, dir, &n.e, false, ERR_IGNORED) == 0)
 		name_all(&n);
+	else
+		foreign_name_left(f, s, paths);
 	name_asked(&n);
+}
+
+void foreign_name_left(struct foreign *f, struct import_server *s,
+		       struct foreign_paths *paths)
+{
+	struct naming n = {f, s, s->folder, paths, {.program = NULL}, true};
+
+	name_all(&n);
 }

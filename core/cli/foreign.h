@@ -84,8 +84,10 @@ int foreign_explain(struct foreign *f, struct import_server *s, const char *dir,
 struct foreign_paths {
 	struct strlist read, write; /* of the options, absolute */
 	struct strlist used;	    /* paths of both that a server names */
-	bool is_traced;		    /* a trace has granted what is needed */
-	bool grants_all;	    /* rows of a trace, by --grant */
+	/* Paths of both that a server without grants names, and its name. */
+	struct strlist left, left_by;
+	bool is_traced;	 /* a trace has granted what is needed */
+	bool grants_all; /* rows of a trace, by --grant */
 	/* Sentences about the server that was looked at last. */
 	struct strlist unseen;	  /* named, and not granted at all; or a file
 				     beside the project that is */
@@ -115,5 +117,9 @@ int foreign_paths_check(const struct foreign_paths *p, struct err *err)
 void foreign_name(struct foreign *f, struct import_server *s,
 		  const struct config *config, const char *dir,
 		  struct foreign_paths *paths);
+/* Remember which paths of the options a server names that gets no grant, as it
+   cannot start confined. */
+void foreign_name_left(struct foreign *f, struct import_server *s,
+		       struct foreign_paths *paths);
 
 #endif

@@ -336,7 +336,24 @@ rows "the option for writing grants it" "--env MEMORY_FILE_PATH --write ~/memory
 named "\"env\": {\"DB\": \"$HOME/new.db\"}"
 rows "a file to be made is not granted" "--env DB"
 exit_is "a file to be made: status" 1
-err_like "a file to be made: what to do" "env.DB names $HOME/new.db, which is not there, .*make it, and --allow-write $HOME/new.db\$"
+err_like "a file to be made in HOME: what to do" "env.DB names $HOME/new.db, which is not there, .*name one in a folder of its own"
+named "\"env\": {\"DB\": \"$HOME/docs/new.db\"}"
+rows "a file to be made in a folder is not granted" "--env DB"
+err_like "a file to be made in a folder: what to do" "env.DB names $HOME/docs/new.db, which is not there, .*--allow-write $HOME/docs, its folder"
+named "\"env\": {\"DB\": \"$HOME/docs/new.db\"}"
+rows "so it can be made" "--env DB --write ~/docs" --allow-write "$HOME/docs"
+exit_is "so it can be made: status" 0
+printf '{"mcpServers": {"a": {"command": "true", "args": ["%s"]}, "bad": {"command": "no-such-program-of-a-test", "args": ["%s"]}}}' \
+	"$HOME/memory.json" "$HOME/docs" >proj/.mcp.json
+run_matins wrap proj/.mcp.json --write --allow-write "$HOME/memory.json" --allow-write "$HOME/docs"
+exit_is "a path that a server names that cannot start: status" 1
+err_like "a path that a server names that cannot start: said" "--allow-write $HOME/docs: bad alone names that path"
+like "the others are written" "$(<proj/.mcp.json)" '"exec", "--write", "~/memory.json"'
+printf '{"mcpServers": {"a": {"command": "true"}, "bad": {"command": "no-such-program-of-a-test", "args": ["%s"]}}}' \
+	"$HOME/docs" >proj/.mcp.json
+run_matins import proj/.mcp.json --allow-write "$HOME/docs"
+exit_is "import prints the others, too" 0
+out_like "import prints the others, too: said" '^\[servers.a\]'
 named '"args": ["/mcp-of-a-test", "--level=./none/such", "/etc/hosts", "a/b"], "env": {"SHELL": "/bin/sh"}'
 rows "words that are no paths of the user are not granted" "--env SHELL"
 err_unlike "words that are no paths of the user say nothing" names
