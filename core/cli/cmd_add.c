@@ -457,11 +457,31 @@ static int put_table(struct adding *a, struct err *err)
 
 /* ---- the order of it all ---- */
 
+/* Put the tree in its place, unless an equal one is there, as of another
+   configuration. */
+static int place(struct adding *a, bool *ret_is_new, struct err *err)
+{
+	AUTO(buf_release) struct buf written = BUF_INIT(BUF_UNBOUNDED);
+	const char *config =
+		args_has(a->args, "print")
+			? NULL
+			: path_resolve(a->to.path, NULL, &a->f.arena);
+
+	if (draft_finish(&a->draft, &a->about, err) < 0)
+		return -1;
+	*ret_is_new = !draft_is_installed(&a->draft, &a->about);
+	if (!*ret_is_new) {
+		log_note("add: %s is installed from there already", a->name);
+		return 0;
+	}
+	edit_add_string(&written, a->tree);
+	return draft_place(&a->draft, config, buf_cstr(&written), err);
+}
+
 static int install(struct adding *a, struct err *err)
 {
 	const bool has_tree = a->kind != INSTALL_URL;
-	const bool is_print = args_has(a->args, "print");
-	AUTO(buf_release) struct buf written = BUF_INIT(BUF_UNBOUNDED);
+	bool is_new = false;
 
 	a->about.kind = install_kind_name(a->kind);
 	a->about.source = a->source;
@@ -473,19 +493,13 @@ static int install(struct adding *a, struct err *err)
 	a->s.from = arena_printf(
 		&a->f.arena, "matins add %s %s%s%s", a->about.kind, a->source,
 		*a->about.version ? ", version " : "", a->about.version);
-	if (has_tree)
-		edit_add_string(&written, a->tree);
-	if (has_tree &&
-	    (draft_finish(&a->draft, &a->about, err) < 0 ||
-	     draft_place(&a->draft,
-			 is_print ? NULL
-				  : path_resolve(a->to.path, NULL, &a->f.arena),
-			 buf_cstr(&written), err) < 0 ||
-	     trace(a, err) < 0))
+	if (has_tree && place(a, &is_new, err) < 0)
+		return -1;
+	if (has_tree && trace(a, err) < 0)
 		return -1;
 	if (put_table(a, err) < 0)
 		return -1;
-	return has_tree ? draft_keep(&a->draft, err) : 0;
+	return is_new ? draft_keep(&a->draft, err) : 0;
 }
 
 static int read_words(struct adding *a, struct err *err)

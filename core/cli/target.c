@@ -16,6 +16,7 @@
 #include "core/config/paths.h"
 #include "core/mcp/wire/elicit.h"
 #include "core/mcp/wire/rpc.h"
+#include "core/install/depot.h"
 #include "core/run/tool_policy.h"
 #include "core/run/advice_command.h"
 #include "core/run/plan.h"
@@ -805,6 +806,18 @@ static void on_signal(void *arg, int signal)
 			CLIENT_GRACE_STOPPED_MS);
 }
 
+/* Judge the program; a server whose files are gone is said to be that. */
+static int check_program(struct target *t, struct err *err)
+{
+	struct err why = ERR_INIT;
+
+	if (gate_check(t->gate, &t->request, err) == 0)
+		return 0;
+	if (depot_check(&t->request, &why) < 0 && why.kind == ERR_NOT_FOUND)
+		*err = why;
+	return -1;
+}
+
 /*
  * Open the parts in the order in which they need each other. Signals are taken
  * before anything can hang. The gate judges the program and the sampler before
@@ -835,7 +848,7 @@ static int open_all(struct target *t, struct err *err)
 		.config = &t->file.config,
 	});
 	t->request.policy = &t->policy;
-	if (!t->url && gate_check(t->gate, &t->request, err) < 0)
+	if (!t->url && check_program(t, err) < 0)
 		return -1;
 	if (make_sampler(t, err) < 0)
 		return -1;

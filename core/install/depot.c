@@ -240,6 +240,19 @@ int draft_finish(struct draft *d, struct installed_server *about,
 	return fd_replace_file(path, buf_str(&out), 0600, true, err);
 }
 
+bool draft_is_installed(struct draft *d, const struct installed_server *about)
+{
+	struct installed_server is;
+
+	return !d->is_upgrade &&
+	       access(arena_printf(&d->arena, "%s/" UNFINISHED, d->place),
+		      F_OK) < 0 &&
+	       depot_read(d->name, &d->arena, &is, ERR_IGNORED) == 0 &&
+	       strcmp(is.kind, about->kind) == 0 &&
+	       strcmp(is.source, about->source) == 0 &&
+	       strcmp(is.sha256, about->sha256) == 0;
+}
+
 static int rename_draft(struct draft *d, struct err *err)
 {
 	const unsigned flags =
@@ -444,7 +457,10 @@ int depot_check(const struct gate_request *request, struct err *err)
 	r = depot_read(name, &arena, &about, err);
 	if (r > 0)
 		return err_set(err, ERR_NOT_FOUND,
-			       "server %s is not installed: matins add", name);
+			       "server %s is not installed: matins remove it, "
+			       "then matins add KIND SOURCE --name %s, with "
+			       "those of the comment of its table",
+			       name, name);
 	if (r == 0)
 		r = files_digest(depot_tree(name, &arena), sum, err);
 	if (r < 0) {

@@ -61,6 +61,11 @@ int draft_open(const char *name, struct draft *d, struct err *err) MUST_USE;
 /* Sum the tree and write installed.json. errors  files_digest(), ERR_SYS */
 int draft_finish(struct draft *d, struct installed_server *about,
 		 struct err *err) MUST_USE;
+/* Has a server of its name the kind, the source and the files of the draft?
+   Then the draft can be dropped, and that one be named by a second
+   configuration. */
+bool draft_is_installed(struct draft *d, const struct installed_server *about)
+	MUST_USE;
 /*
  * Put the draft in its place; of an upgrade in that of the older server.
  *

@@ -50,8 +50,24 @@ json_is "they are listed with their kind" servers[0].name made \
 	servers[0].kind custom servers[0].state ok servers[1].name made-two
 : >other.toml
 run_matins add custom made -c other.toml -- "$PYTHON" server.py
-exit_is "a name that another configuration has installed" 1
+exit_is "a server that another configuration has installed" 0
+err_like "it is not installed twice" 'made is installed from there already'
+file_has "its table starts the installed tree" other.toml "args = [\"$servers/made/tree/server.py\"]"
+is "the tree is the only one" "$(leftovers)" $'made\nmade-two'
+run_matins call t --server made -c other.toml
+out_is "both configurations start it" first
+mv "$servers/made" away
+run_matins call t --server made -c other.toml
+exit_is "a server whose files are gone" 1
+err_like "it is said how to install it" 'made is not installed: .*matins add KIND SOURCE --name made'
+mv away "$servers/made"
+: >other.toml
+cp -r made changed
+echo second >changed/data/text.txt
+run_matins add custom changed --name made -c other.toml -- "$PYTHON" server.py
+exit_is "another server of a name that another configuration has installed" 1
 err_like "it says where" 'is installed in'
+rm -r changed
 is "no draft is left" "$(ls -A "$base/installing")" ""
 
 # ---- words as they are typed in the folder ----
