@@ -59,15 +59,6 @@ static int start(struct task *s, struct gate *gate,
 	if (child_run(gate, request, out, STDERR_FILENO, &end, err) < 0)
 		return -1;
 	status = child_end_status(&end.verdict);
-	if (status && end.verdict.exited)
-		(void)say_advice(&(struct advice_known){
-			.verdict = &end.verdict,
-			.said = buf_str(&end.said),
-			.failed = true,
-			.form = ADVICE_OPTION,
-			.gate = gate,
-			.request = request,
-		});
 	child_end_release(&end);
 	loop_give_signals_back();
 	if (!status)
@@ -445,6 +436,37 @@ static int find_index(struct install *i, const char *python, struct task *t,
 		       : 0;
 }
 
+/* Refuse a source that is no package of the index before pip looks for it. */
+static int check_python(const struct install *i, struct err *err)
+{
+	const char *path = path_resolve(i->source, NULL, i->arena);
+	const bool is_path =
+		strchr(i->source, '/') || install_is_file(i->source);
+	struct stat st;
+
+	/* pip takes "name @ https://…", too */
+	if (strstr(i->source, "://"))
+		return 0;
+	if (stat(path, &st) < 0)
+		return is_path ? err_sys(err, errno, "%s", path) : 0;
+	if (!is_path && S_ISDIR(st.st_mode) &&
+	    access(arena_printf(i->arena, "%s/pyproject.toml", path), F_OK) <
+		    0 &&
+	    access(arena_printf(i->arena, "%s/setup.py", path), F_OK) < 0)
+		return 0;
+	if (!is_path && S_ISDIR(st.st_mode))
+		return err_set(err, ERR_USAGE,
+			       "add python: %s is a folder here: add python "
+			       "./%s --allow-scripts, as to build it is to run "
+			       "programs of it",
+			       i->source, i->source);
+	if (S_ISDIR(st.st_mode) && !i->allow_scripts)
+		return err_set(err, ERR_USAGE,
+			       "add python: to build a folder is to run "
+			       "programs of it: --allow-scripts");
+	return 0;
+}
+
 /* A wheel by its path; a folder by its copy, in which it may be built. */
 static int pip_spec(struct install *i, struct task *t, const char **ret,
 		    struct err *err)
@@ -458,10 +480,6 @@ static int pip_spec(struct install *i, struct task *t, const char **ret,
 		add_read(t, i->arena, path);
 	} else if (strchr(i->source, '/') && stat(path, &st) == 0 &&
 		   S_ISDIR(st.st_mode)) {
-		if (!i->allow_scripts)
-			return err_set(err, ERR_USAGE,
-				       "add python: to build a folder is to "
-				       "run programs of it: --allow-scripts");
 		*ret = arena_printf(i->arena, "%s/source", i->draft);
 		list_add(&t->policy.write, i->arena, *ret);
 		return mkdir(*ret, 0755) < 0 ? err_sys(err, errno, "%s", *ret)
@@ -554,6 +572,8 @@ int install_python(struct install *i, struct err *err)
 	const char *report = arena_printf(i->arena, "%s/lock.json", i->tree);
 	struct task make = {0};
 
+	if (check_python(i, err) < 0)
+		return -1;
 	if (run_python(i, &make,
 		       (const char *const[]){"python3", "-m", "venv", i->tree,
 					     NULL},

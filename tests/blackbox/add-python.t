@@ -59,6 +59,23 @@ json_is "it is listed" servers[0].kind python servers[0].version 1.0 \
 	servers[0].state ok
 mv gone wheels
 
+# ---- a source that is no package of the index ----
+
+mkdir pyp data
+: >pyp/pyproject.toml
+offline_matins add python pyp
+exit_is "the name of a folder of a package: usage" 64
+err_like "the name of a folder of a package: what to write" 'pyp is a folder here: add python ./pyp --allow-scripts'
+offline_matins add python data --find-links wheels
+exit_is "the name of another folder is that of a package" 1
+err_unlike "no option is advised that add has not" '--(exec|net|read|write) '
+offline_matins add python ./nothere.whl
+exit_is "a wheel that is not there: status" 1
+err_like "a wheel that is not there: said" "$T/nothere.whl: No such file"
+err_unlike "a wheel that is not there: pip does not start" 'pip'
+offline_matins add python ./pyp
+exit_is "a folder without --allow-scripts: usage" 64
+
 server 'import sys' '"second"' | wheel new mcp_server_tiny 2.0
 offline_matins upgrade tiny new/mcp_server_tiny-2.0-py3-none-any.whl
 exit_is "an upgrade from a wheel" 0
