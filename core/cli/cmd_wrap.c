@@ -18,6 +18,7 @@
 #include "core/base/outfile.h"
 #include "core/base/sha256.h"
 #include "core/base/state_dir.h"
+#include "core/base/text.h"
 #include "core/cli/behind.h"
 #include "core/cli/command.h"
 #include "core/cli/foreign.h"
@@ -59,6 +60,7 @@ struct wrapping {
 	struct foreign_paths paths;
 	const char *self;     /* path of this program */
 	struct behind behind; /* with --serve */
+	struct strlist urls;  /* names of servers without a program */
 };
 
 /* ---- what was there before ---- */
@@ -453,8 +455,11 @@ static int wrap_one(struct wrapping *w, struct wrap_server *s)
 	w->f.src.is_project = s->is_project;
 	server_read(&w->f.src, s->name, s->table, &as);
 	hide(w, &as);
-	if (!s->words.n && !server_conflict(s->table) && !as.has_merge)
+	if (!s->words.n && !server_conflict(s->table) && !as.has_merge) {
+		if (toml_get(&as.table, "url"))
+			list_add(&w->urls, &w->f.arena, as.name);
 		return 0;
+	}
 	left = why_unsafe(w, s, &as);
 	if (!left && is_wrapped(w, &s->words)) {
 		say_wrapped(w, s, &as);
@@ -546,9 +551,24 @@ static int edit_text(struct wrapping *w, struct buf *now, struct err *err)
 	return n ? wrap_text(&w->w, now, err) : 1;
 }
 
+/* Drop the text that was kept for a file that could not be written. */
+static void drop_kept(struct wrapping *w, struct str now)
+{
+	const char *path, *starts;
+
+	if (kept_path(w, now, &path, ERR_IGNORED) < 0)
+		return;
+	(void)unlink(path);
+	if (!newest_kept(w, path) && starts_path(w, &starts, ERR_IGNORED) == 0)
+		(void)unlink(starts);
+	if (w->behind.n && files_remove(w->behind.folder, ERR_IGNORED) < 0)
+		log_debug("%s stays", w->behind.folder);
+}
+
 static int write_file(struct wrapping *w, struct str now, struct err *err)
 {
 	AUTO(buf_wipe) struct buf again = BUF_INIT(TREE_BYTES_MAX);
+	AUTO(buf_release) struct buf given = BUF_INIT(BUF_UNBOUNDED);
 
 	if (fd_read_regular(w->path, &again, err) < 0)
 		return -1;
@@ -557,11 +577,15 @@ static int write_file(struct wrapping *w, struct str now, struct err *err)
 			       "%s changed during the wrap; wrap again",
 			       w->path);
 	if ((w->behind.n && behind_write(&w->behind, err) < 0) ||
-	    keep(w, now, err) < 0 || keep_starts(w, err) < 0 ||
-	    put_file(w, now, err) < 0)
+	    keep(w, now, err) < 0 || keep_starts(w, err) < 0)
 		return -1;
+	if (put_file(w, now, err) < 0) {
+		drop_kept(w, now);
+		return -1;
+	}
+	text_add_word(&given, w->args->positional[0]);
 	log_note("wrap: wrote %s; matins wrap %s --undo puts it back", w->path,
-		 w->args->positional[0]);
+		 buf_cstr(&given));
 	return 0;
 }
 
@@ -593,6 +617,11 @@ static int wrap(struct wrapping *w, struct err *err)
 				       "written");
 		n += w->w.server[i].before.n > 0 || w->w.server[i].goes;
 	}
+	if (w->urls.n)
+		log_note("wrap: without a program to confine, as the client "
+			 "speaks to their url itself: %s; `matins import` "
+			 "takes them over",
+			 list_join(&w->urls, ", ", &w->f.arena));
 	if (args_has(w->args, "serve"))
 		behind_close(&w->behind, &w->w, w->self);
 	if (foreign_paths_check(&w->paths, err) < 0)

@@ -99,6 +99,7 @@ run_matins wrap stay.json --write
 exit_is "a server that cannot start confined: status" 1
 err_like "it is named" 'gone cannot start confined, .*no-such-package-of-a-test is not installed'
 err_like "so is a container" 'box is a container'
+err_like "a server with a url alone is said to stay outside" 'as the client speaks to their url itself: far;'
 err_like "and a bridge to a URL" 'bridge only speaks to a URL'
 is "the other one starts confined" "$(diff old stay.json | grep -c '^>')" 1
 printf '{"mcpServers": {"a": {"command": "true", "args": "x"}}}' >odd.json
@@ -445,6 +446,33 @@ ok "exactly" cmp real/mcp.json old
 run_matins wrap link.json --undo
 exit_is "and once only" 1
 err_like "then there is none" 'not written by matins wrap'
+
+# a file that cannot be written
+mkdir 'read only'
+printf '{"mcpServers": {"a": {"command": "true"}}}' >'read only/mcp.json'
+cp 'read only/mcp.json' old
+if [[ $(id -u) -ne 0 ]]; then
+	chmod 500 'read only'
+	chmod 400 'read only/mcp.json'
+	run_matins wrap 'read only/mcp.json' --write
+	chmod 700 'read only'
+elif unshare --mount true 2>/dev/null; then
+	# shellcheck disable=SC2016
+	run_program /dev/null unshare --mount sh -c \
+		'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"' \
+		"$PWD/read only" "$BIN" wrap 'read only/mcp.json' --write
+else
+	status=1
+fi
+exit_is "a file that cannot be written: status" 1
+ok "a file that cannot be written stays" cmp 'read only/mcp.json' old
+run_matins wrap 'read only/mcp.json' --undo
+err_like "--undo then says that it was not written" 'mcp.json was not written by matins wrap'
+chmod 600 'read only/mcp.json'
+run_matins wrap 'read only/mcp.json' --write
+err_like "a path with a blank is quoted in what to type" "matins wrap 'read only/mcp.json' --undo puts it back"
+run_matins wrap 'read only/mcp.json' --undo
+exit_is "and it is put back" 0
 
 # two writes, as of a server whose program came later
 printf '{"mcpServers": {"a": {"command": "true"}, "b": {"command": "%s/later"}}}' "$T" >again.json
