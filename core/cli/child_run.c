@@ -280,6 +280,7 @@ int child_run(struct gate *gate, const struct gate_request *request, int out,
 	if (loop_init(&e.loop, clock_system(), err) < 0)
 		return -1;
 	r = converse(&e, gate, request, err);
+	ret->signal = e.loop.signal;
 	buf_release(&e.typed);
 	loop_release(&e.loop);
 	if (r < 0)

@@ -31,6 +31,7 @@ struct child_end {
 	struct gate_child *child; /* owned; what .verdict borrows from */
 	struct gate_verdict verdict;
 	struct buf said; /* the first that was pumped to stderr */
+	int signal;	 /* first one that we got meanwhile; 0: none */
 };
 
 /*

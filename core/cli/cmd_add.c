@@ -69,6 +69,7 @@ struct adding {
 	struct import_server s; /* rows of its table */
 	struct buf wanted;	/* comments: rows that nobody granted */
 	bool has_failed;	/* the first start failed; said */
+	int signal;		/* that ended a program of it; 0: none */
 };
 
 /* ---- rows ---- */
@@ -134,8 +135,10 @@ static int make_packages(struct adding *a,
 
 	if (install_is_file(a->source))
 		a->about.source = path_resolve(a->source, NULL, &a->f.arena);
-	if (make(&i, err) < 0)
+	if (make(&i, err) < 0) {
+		a->signal = i.signal;
 		return -1;
+	}
 	a->about.version = i.version;
 	for (char **word = a->args->after; word && *word; word++)
 		list_add(&i.words, &a->f.arena, *word);
@@ -263,8 +266,11 @@ static int make_bundle(struct adding *a, struct err *err)
 	struct bundle b;
 
 	a->about.source = path_resolve(a->source, NULL, &a->f.arena);
-	if (install_unpack(&i, err) < 0 || read_manifest(a, &b, err) < 0 ||
-	    allow_program(a, &b, err) < 0)
+	if (install_unpack(&i, err) < 0) {
+		a->signal = i.signal;
+		return -1;
+	}
+	if (read_manifest(a, &b, err) < 0 || allow_program(a, &b, err) < 0)
 		return -1;
 	a->about.version = b.version;
 	add_words(a, &b.words);
@@ -418,9 +424,11 @@ static int trace(struct adding *a, struct err *err)
 	log_note("add: %s starts once, and lists its tools", a->name);
 	r = foreign_trace(&a->f, &a->s, rewrite_config(&a->to), a->to.dir,
 			  &why);
-	if (r > 0)
+	if (r > 0) {
+		a->signal = r;
 		return err_set(err, ERR_PEER,
 			       "ended by a signal; nothing was installed");
+	}
 	a->has_failed = r < 0;
 	if (r < 0)
 		log_warning("add: %s is installed, and did not start, so its "
@@ -543,6 +551,11 @@ static int adding(const struct args *args,
 
 	foreign_init(&a.f);
 	r = work(&a, err);
+	/* the status of a program that a signal ended */
+	if (r < 0 && a.signal) {
+		log_error("%s", err->msg);
+		r = 128 + a.signal;
+	}
 	draft_release(&a.draft);
 	buf_release(&a.wanted);
 	rewrite_release(&a.to);
@@ -738,9 +751,11 @@ static int try_upgrade(struct adding *a, struct err *err)
 		a->s.table = written;
 	log_note("upgrade: %s starts once, and lists its tools", a->s.name);
 	r = foreign_trace(&a->f, &a->s, rewrite_config(&a->to), a->to.dir, err);
-	if (r > 0)
+	if (r > 0) {
+		a->signal = r;
 		return err_set(err, ERR_PEER,
 			       "ended by a signal; the old version stays");
+	}
 	if (r < 0)
 		return err_wrap(err, "the old version stays, since the new one "
 				     "did not start");

@@ -50,7 +50,7 @@ static void add_own_env(struct task *s, struct arena *arena,
 					      env_text(*names)));
 }
 
-static int start(struct task *s, struct gate *gate,
+static int start(struct task *s, struct install *i, struct gate *gate,
 		 const struct gate_request *request, int out, struct err *err)
 {
 	struct child_end end;
@@ -59,8 +59,12 @@ static int start(struct task *s, struct gate *gate,
 	if (child_run(gate, request, out, STDERR_FILENO, &end, err) < 0)
 		return -1;
 	status = child_end_status(&end.verdict);
+	i->signal = end.signal;
 	child_end_release(&end);
 	loop_give_signals_back();
+	if (i->signal)
+		return err_set(err, ERR_PEER,
+			       "ended by a signal; nothing was installed");
 	if (!status)
 		return 0;
 	return err_set(err, ERR_PEER,
@@ -69,8 +73,9 @@ static int start(struct task *s, struct gate *gate,
 		       s->argv.item[0], s->argv.item[1], status);
 }
 
-static int run(struct task *s, struct arena *arena, struct err *err)
+static int run(struct task *s, struct install *i, struct err *err)
 {
+	struct arena *arena = i->arena;
 	struct gate_wish wish = {0};
 	struct gate *gate = NULL;
 	AUTO(fd_closep) int null = fd_open("/dev/null", O_RDONLY, 0);
@@ -93,7 +98,8 @@ static int run(struct task *s, struct arena *arena, struct err *err)
 		return err_sys(err, errno, "descriptors of a program");
 	if (open_gate(&wish, arena, &gate, err) < 0)
 		return -1;
-	r = start(s, gate, &request, s->answer ? answer : STDERR_FILENO, err);
+	r = start(s, i, gate, &request, s->answer ? answer : STDERR_FILENO,
+		  err);
 	gate_free(gate);
 	if (r < 0 || !s->answer)
 		return r;
@@ -176,7 +182,7 @@ static int find_registry(struct install *i, struct task *s, struct err *err)
 	if (home)
 		add_read(&ask, i->arena,
 			 arena_printf(i->arena, "%s/.npmrc", home));
-	if (run(&ask, i->arena, err) < 0)
+	if (run(&ask, i, err) < 0)
 		return err->kind == ERR_NOT_FOUND ? lacks_npm(i, err) : -1;
 	registry = answered(&answer, "registry", i->arena);
 	cafile = answered(&answer, "cafile", i->arena);
@@ -255,7 +261,7 @@ static int run_npm(struct install *i, struct err *err)
 				 ? node_package(i->arena)
 				 : npm_spec(i, &s, i->runtime));
 	list_add(&s.argv, i->arena, npm_spec(i, &s, i->source));
-	return run(&s, i->arena, err);
+	return run(&s, i, err);
 }
 
 static int read_json(const char *path, struct arena *arena, struct str *ret,
@@ -390,7 +396,7 @@ static int run_python(struct install *i, struct task *t,
 	/* pip tells its index the name of the system */
 	add_read(t, i->arena, "/etc/debian_version");
 	list_add(&t->policy.write, i->arena, i->tree);
-	return run(t, i->arena, err);
+	return run(t, i, err);
 }
 
 /* Ask pip for its index, by the settings of the user; it has no network. */
@@ -597,5 +603,5 @@ int install_unpack(struct install *i, struct err *err)
 	add_words(&t.argv, i->arena, words);
 	list_add(&t.policy.read, i->arena, path);
 	list_add(&t.policy.write, i->arena, i->tree);
-	return run(&t, i->arena, err);
+	return run(&t, i, err);
 }

@@ -25,6 +25,7 @@ struct install {
 	/* out */
 	const char *version;
 	struct strlist words; /* start the server, in its place */
+	int signal;	      /* that ended a program of ours; 0: none */
 };
 
 /* errors  ERR_PEER  a program failed; those of the gate */

@@ -123,7 +123,7 @@ static int run(struct server_tracing *t, const struct gate_request *plain,
 	eras_free(context.eras);
 	if (talked < 0)
 		*err = why;
-	return t->loop.signal ? 1 : talked < 0 ? -1 : r;
+	return t->loop.signal ? t->loop.signal : talked < 0 ? -1 : r;
 }
 
 int server_trace(const struct server_trace *of, struct arena *arena,

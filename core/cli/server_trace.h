@@ -36,7 +36,7 @@ struct server_trace {
 };
 
 /*
- * returns  0; 1: a signal ended it
+ * returns  0; above it the signal that ended it
  * errors   ERR_NOT_FOUND  no such program or package here
  *	    ERR_PEER  it did not answer; needs that were found have been told
  *	    ERR_PROTECTION  nothing can be traced here

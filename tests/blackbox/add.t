@@ -128,6 +128,21 @@ else
 	skip "a package of the folder, by its launcher" "node is not here"
 fi
 
+# ---- ended by a signal ----
+
+mkdir mute
+echo 'import time; time.sleep(60)' >mute/server.py
+"$BIN" add custom mute -- "$PYTHON" server.py >/dev/null 2>&1 &
+for _ in {1..200}; do
+	grep -qsa "$servers/mute/tree/[s]erver.py" /proc/[0-9]*/cmdline && break
+	sleep 0.05
+done
+kill -TERM $!
+wait $!
+is "add that SIGTERM ended: status" $? 143
+ok "nothing of it is installed" test ! -e "$servers/mute"
+rm -r mute
+
 # ---- a tree that changed is refused ----
 
 tamper() { # NAME COMMAND...: changed and refused, changed back and not
