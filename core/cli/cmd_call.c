@@ -17,6 +17,7 @@
 #include "core/cli/put.h"
 #include "core/cli/target.h"
 #include "core/cli/tool_args.h"
+#include "core/cli/tool_text.h"
 #include "core/client/audited.h"
 #include "core/client/tool_check.h"
 #include "core/run/approve.h"
@@ -130,22 +131,52 @@ static int check_pin(const struct target *t, const struct listing_item *item,
 	return why ? err_set(err, ERR_PIN, "%s", why) : 0;
 }
 
-/* errors  ERR_TOOL_POLICY  the table of the server forbids the tool */
-static int check_name(const struct target *t, const char *tool, bool asks,
+/*
+ * Judge the name of a tool by the table of the server.
+ *
+ * is_asked  a person who is here is asked before the call: agree()
+ * errors    ERR_TOOL_POLICY
+ */
+static int check_name(const struct target *t, const char *tool, bool is_asked,
 		      struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	bool is_confirmed = args_has(t->args, "yes");
+	const bool is_confirmed = args_has(t->args, "yes") ||
+				  (is_asked && approve_person_is_here());
 	const char *why;
 
 	if (!t->server)
 		return 0;
-	if (!is_confirmed && asks && approve_person_is_here() &&
-	    tool_policy_asks(&t->keys, tool, target_grants(t)))
-		is_confirmed = confirm_ask(arena_printf(
-			&arena, "call %s of the server %s?", tool, t->name));
 	why = tool_policy_names(&t->keys, tool, target_grants(t), is_confirmed,
 				&arena);
+	return why ? err_set(err, ERR_TOOL_POLICY, "%s", why) : 0;
+}
+
+/*
+ * Ask for a tool that `confirm` names, last of all, with its arguments in view.
+ *
+ * errors  ERR_TOOL_POLICY  no person agrees; ERR_PEER  a signal came
+ */
+static int agree(struct target *t, struct str params, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf question = BUF_INIT(BUF_UNBOUNDED);
+	bool is_confirmed;
+	const char *why;
+
+	if (!t->server || args_has(t->args, "yes") ||
+	    !tool_policy_asks(&t->keys, t->tool, target_grants(t)))
+		return 0;
+	buf_addf(&question, "call %s of the server %s", t->tool, t->name);
+	text_given(t->scrub, params, &question);
+	buf_adds(&question, "?");
+	live_clear(&t->live);
+	is_confirmed = approve_person_is_here() &&
+		       confirm_in_loop(&t->loop, buf_cstr(&question));
+	if (t->loop.signal)
+		return target_interrupted(t, err);
+	why = tool_policy_names(&t->keys, t->tool, target_grants(t),
+				is_confirmed, &arena);
 	return why ? err_set(err, ERR_TOOL_POLICY, "%s", why) : 0;
 }
 
@@ -935,8 +966,13 @@ static int call_one(struct target *t, const struct listing *tools,
 	(void)!tool_check_arguments(check, call.params, "arguments", &t->arena,
 				    &found);
 	call.as_task = tool.p && tool_needs_task(tool);
-	if (say_findings(&found, rigour_of(t), err) < 0 ||
-	    target_result(t, &call, name, &result, err) < 0)
+	if (say_findings(&found, rigour_of(t), err) < 0)
+		return -1;
+	if (agree(t, call.params, err) < 0) {
+		note_denied(t, name, call.params, err);
+		return -1;
+	}
+	if (target_result(t, &call, name, &result, err) < 0)
 		return -1;
 	return finish_one(t, check, result, o, err);
 }

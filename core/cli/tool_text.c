@@ -2,6 +2,7 @@
 
 #include "core/base/log.h"
 #include "core/base/scan.h"
+#include "core/base/text.h"
 #include "core/client/tool_check.h"
 #include "core/schema/describe.h"
 
@@ -38,6 +39,44 @@ bool text_line(const struct scrub *scrub, struct str json, size_t max,
 		text_show(scrub, s, !max, out);
 	}
 	return true;
+}
+
+/* Arguments that text_given() shows, and columns of each name and value. */
+#define GIVEN_MAX 8
+#define GIVEN_COLUMNS 60
+
+/* Append a text without secrets; what is longer than it may be is cut. */
+static void show_cut(const struct scrub *scrub, struct str text,
+		     struct buf *out)
+{
+	AUTO(buf_release) struct buf shown = BUF_INIT(BUF_UNBOUNDED);
+	struct str first;
+
+	text_show(scrub, text, false, &shown);
+	first = text_first_columns(buf_str(&shown), GIVEN_COLUMNS);
+	buf_add_str(out, first);
+	buf_adds(out, first.n < shown.n ? "…" : "");
+}
+
+void text_given(const struct scrub *scrub, struct str json, struct buf *out)
+{
+	const struct str none = STR("{}");
+	size_t n = 0;
+
+	for (struct scan_iter it = scan_over(json.p ? json : none);
+	     scan_next(&it); n++) {
+		AUTO(buf_release) struct buf name = BUF_INIT(BUF_UNBOUNDED);
+
+		if (n >= GIVEN_MAX)
+			continue;
+		scan_string(it.key, &name);
+		buf_adds(out, n ? ", " : " with ");
+		show_cut(scrub, buf_str(&name), out);
+		buf_adds(out, " = ");
+		show_cut(scrub, it.value, out);
+	}
+	if (n > GIVEN_MAX)
+		buf_addf(out, " and %zu more", n - GIVEN_MAX);
 }
 
 void text_indented(struct str text, const char *indent, struct buf *out)

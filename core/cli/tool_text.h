@@ -23,6 +23,13 @@ void text_show(const struct scrub *scrub, struct str text, bool keep_newlines,
  */
 bool text_line(const struct scrub *scrub, struct str json, size_t max,
 	       struct buf *out);
+/*
+ * Append " with a = 1, b = \"x\"" on the line: the first arguments of a call,
+ * long values cut with "…", and the number of the others.
+ *
+ * json  object; {NULL, 0} or an empty one: nothing is appended
+ */
+void text_given(const struct scrub *scrub, struct str json, struct buf *out);
 /* Append lines of a text, each behind `indent`. */
 void text_indented(struct str text, const char *indent, struct buf *out);
 /* Append the name, and the title where it says something else (TL-7). */

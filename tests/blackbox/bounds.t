@@ -206,6 +206,39 @@ out_unlike "a person does not agree" 'called delete_a'
 on_terminal y run -c w/k.toml outer
 out_like "a run asks once, before it begins" 'let routine outer call delete_a of s\? \[y/N\]'
 out_like "a run goes on" 'called delete_a'
+# ended_at_once TITLE ANSWER STATUS ARGS...
+ended_at_once() {
+	LIMIT_S=20 run_program /dev/null "$PYTHON" \
+		"$TOP/tests/blackbox/on_terminal.py" "$2" "$BIN" "${@:4}"
+	exit_is "$1: the status" "$3"
+	out_unlike "$1: not called" 'called delete_a'
+}
+ended_at_once "Ctrl-C at the question of a call" $'\x03' 130 \
+	call delete_a -c w/k.toml --server s
+out_like "Ctrl-C at the question of a call: it says so" '^matins: ended by SIGINT'
+ended_at_once "SIGTERM at the question of a call" '!TERM' 143 \
+	call delete_a -c w/k.toml --server s
+ended_at_once "Ctrl-D at the question of a call" $'\x04' 1 \
+	call delete_a -c w/k.toml --server s
+out_like "Ctrl-D at the question of a call is a no" 'nobody did'
+echo '{"name":"delete_b","inputSchema":{"properties":{"a":{"type":"integer"},"b":{}},"required":["a","b"]}}' >>w/tools
+on_terminal 7,me,y call delete_b -c w/k.toml --server s --ask
+out_like "a person is asked last, with the arguments in view" \
+	'call delete_b of the server s with a = 7, b = "me"\? \[y/N\] y'
+out_like "a person is asked last: called" 'called delete_b'
+on_terminal n call delete_b -c w/k.toml --server s a=1
+out_unlike "a person is not asked for a call that is refused" '\[y/N\]'
+on_terminal n call delete_a -c w/k.toml --server s "x=$(printf 'w%.0s' {1..300})" y=1
+out_like "a long argument is cut" 'with x = "w{59}…, y = "1"\? \[y/N\]'
+on_terminal n call delete_a -c w/k.toml --server s {a..j}=1 k=1
+out_like "many arguments are counted" 'h = "1" and 3 more\? \[y/N\]'
+cp w/k.toml w/secret.toml
+sed -i 's/^command/env = { KEY = { file = "key" } }\n&/' w/secret.toml
+echo opensesame >w/key
+chmod 600 w/key
+on_terminal n call delete_a -c w/secret.toml --server s x=opensesame
+out_like "a credential is not shown" 'with x = "\*\*\*"\? \[y/N\]'
+
 on_terminal n run -c w/k.toml r
 out_like "a run without" 'nobody did; to agree beforehand: --yes'
 

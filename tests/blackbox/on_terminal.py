@@ -5,10 +5,13 @@ Runs a program on a terminal of its own and types one answer at each prompt.
 
 A prompt is output that ends in "] ". Prints what the terminal showed; ends
 with the status of the program. Answers that are left over are not typed. A
-first one that begins with "^" is typed before the program starts.
+first one that begins with "^" is typed before the program starts. A control
+character is typed without the end of a line; "!TERM" sends that signal to the
+program instead.
 """
 import os
 import pty
+import signal
 import sys
 
 answers = sys.argv[1].split(",")
@@ -30,7 +33,12 @@ while True:
         break
     shown += piece
     if shown.endswith(b"] ") and answers:
-        os.write(terminal, answers.pop(0).encode() + b"\n")
+        answer = answers.pop(0)
+        if answer.startswith("!"):
+            os.kill(pid, signal.Signals["SIG" + answer[1:]])
+        else:
+            is_key = len(answer) == 1 and answer < " "
+            os.write(terminal, answer.encode() + (b"" if is_key else b"\n"))
 sys.stdout.buffer.write(shown.replace(b"\r\n", b"\n"))
 sys.stdout.flush()
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
