@@ -1019,7 +1019,7 @@ static int check_usage(const struct args *args, struct err *err)
 static int call(struct target *t, void *arg, struct err *err)
 {
 	const struct call_outcome *o = arg;
-	const bool needs_list = t->keys.pin || t->keys.read_only ||
+	const bool needs_list = t->keys.pin || tool_policy_bound(&t->keys) ||
 				(o && o->action && o->action->pin);
 	struct tool_check check = {0};
 	struct listing tools;

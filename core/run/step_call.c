@@ -442,6 +442,17 @@ static void judge_again(struct call *c, const struct listing_item *item)
 	close_call(c);
 }
 
+/* Key for which the tools are listed before the call; NULL: they are not. */
+static const char *listed_for(const struct plan_step *p)
+{
+	const struct step *step = p->step;
+
+	return p->strict					     ? "strict"
+	       : p->is_pinned || (step->action && step->action->pin) ? "pin"
+	       : step->server ? tool_policy_bound(step->server)
+			      : NULL;
+}
+
 static void on_list(void *arg, const struct client_listed *l)
 {
 	struct call *c = arg;
@@ -459,11 +470,7 @@ static void on_list(void *arg, const struct client_listed *l)
 		step_fail(s, REASON_RPC_ERROR,
 			  "the server answered error %lld to tools/list, which "
 			  "`%s` needs: %.*s",
-			  (long long)e->of->code,
-			  s->plan->strict ? "strict"
-			  : s->plan->is_pinned || s->plan->step->action
-				  ? "pin"
-				  : "read_only",
+			  (long long)e->of->code, listed_for(s->plan),
 			  STR_ARG(e->of->message));
 		close_call(c);
 	} else if (l->type != CLIENT_RESULT) {
@@ -530,9 +537,7 @@ static void begin(struct step_run *s)
 	s->work = c;
 	c->step = s;
 	ask_for_hint(c);
-	if (s->plan->strict || s->plan->is_pinned ||
-	    (s->plan->step->action && s->plan->step->action->pin) ||
-	    (s->plan->step->server && s->plan->step->server->read_only))
+	if (listed_for(s->plan))
 		list_tools(c, false);
 	else
 		send_call(c);

@@ -91,6 +91,15 @@ static const char *forbids(const struct server *s, const char *tool,
 	return NULL;
 }
 
+const char *tool_policy_bound(const struct server *server)
+{
+	return server->deny_tools.n ? "deny_tools"
+	       : server->tools.n    ? "tools"
+	       : server->read_only  ? "read_only"
+	       : server->confirm.n  ? "confirm"
+				    : NULL;
+}
+
 bool tool_policy_asks(const struct server *server, const char *tool,
 		      const struct strlist *write)
 {

@@ -45,6 +45,13 @@ const char *tool_policy_names(const struct server *server, const char *tool,
 const char *tool_policy_hints(const struct server *server, struct str item,
 			      struct arena *arena) MUST_USE;
 
+/*
+ * Key of the server by which its tools are bounded, NULL: none. Such a server
+ * must list a tool that is called: it may take other spellings of a name for
+ * it, which no pattern fits.
+ */
+const char *tool_policy_bound(const struct server *server) MUST_USE;
+
 /* Does `confirm` name the tool, and nothing else stand against it? */
 bool tool_policy_asks(const struct server *server, const char *tool,
 		      const struct strlist *write) MUST_USE;

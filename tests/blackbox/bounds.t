@@ -44,12 +44,12 @@ config() {
 	END
 }
 
-# allowed NAME | denied NAME SENTENCE: a step and a call of $tool
+# allowed NAME [OPTION] | denied NAME SENTENCE: a step and a call of $tool
 allowed() {
 	$as run_matins run -c w/k.toml r --json
 	json_is "$who: $1: a step" step_results[0].state ok \
 		step_results[0].output "called $tool"
-	$as run_matins call "$tool" -c w/k.toml --server s
+	$as run_matins call "$tool" -c w/k.toml --server s ${2-}
 	out_is "$who: $1: a call" "called $tool"
 }
 denied() {
@@ -108,6 +108,30 @@ bounded() {
 	$as run_matins call plain --no-list --no-check -c w/k.toml --server s
 	exit_is "$who: --no-list is no way around" 1
 	out_is "$who: --no-list: not called" ""
+}
+
+# A server may take another spelling of a name for its tool.
+unlisted() {
+	local bound
+
+	tool=Delete_a
+	for bound in 'deny_tools = ["delete_*"]' 'tools = ["*"]' \
+		'confirm = ["delete_*"]' 'read_only = true'; do
+		config "$bound"
+		$as run_matins run -c w/k.toml r --json
+		exit_is "$who: ${bound%% *}: a tool that is not listed: a step" 2
+		json_is "$who: ${bound%% *}: a tool that is not listed: a step" \
+			step_results[0].state failed \
+			step_results[0].reason rpc_error \
+			step_results[0].error \
+			'~no tool Delete_a; did you mean delete_a\?'
+		out_unlike "$who: ${bound%% *}: not called" 'called Delete_a'
+		$as run_matins call Delete_a -c w/k.toml --server s --no-list --json
+		json_is "$who: ${bound%% *}: a tool that is not listed: a call" \
+			error.kind unknown_tool
+	done
+	config
+	allowed "without a bound, the server decides about a name" --no-list
 }
 
 agreed() {
@@ -176,6 +200,7 @@ others() {
 
 as='' who=$(id -un)
 bounded
+unlisted
 agreed
 others
 if [[ $(id -u) -eq 0 ]]; then
