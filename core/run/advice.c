@@ -281,6 +281,12 @@ static bool is_advised(const struct search *f, const char *path)
 	       (read && place_around(&read->values, path));
 }
 
+/* A path in the folder, as it is written from there; "/" shortens none. */
+static const char *from_folder(const char *path, const char *folder)
+{
+	return strcmp(folder, "/") == 0 ? path : path + strlen(folder) + 1;
+}
+
 /* Files of the folder that the program looked for, as they are written. */
 static struct strlist looked_for(struct search *f, const char *folder,
 				 bool is_dot)
@@ -292,7 +298,7 @@ static struct strlist looked_for(struct search *f, const char *folder,
 		if (place_covers(folder, all->item[i]) &&
 		    !is_advised(f, all->item[i]))
 			list_add(&list, f->arena,
-				 is_dot ? all->item[i] + strlen(folder) + 1
+				 is_dot ? from_folder(all->item[i], folder)
 					: all->item[i]);
 	return list;
 }

@@ -793,4 +793,16 @@ else
 	skip "working trees of git" "git is not installed"
 fi
 
+# ---- a client that starts in "/" ----
+
+mkdir "$HOME/srv"
+touch "$HOME/srv/a"
+cd / || exit
+true | "$BIN" exec -- ls "$HOME/srv" 2>&1 | cat >"$err"
+err_like "in /, the path that was looked for is whole" \
+	"not seen there: $HOME/srv; to allow it: --read $HOME/srv\$"
+run_matins exec --read "$HOME/srv" -- ls "$HOME/srv"
+out_is "in /, the advice makes it work" a
+cd "$T" || exit
+
 done_testing
