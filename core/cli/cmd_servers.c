@@ -107,16 +107,13 @@ static bool is_shut_container(const struct list *l, const struct server *s)
 	       !l->file.config.sandbox.unix_sockets.n;
 }
 
-static const char *state_of(struct list *l, const struct server *s,
-			    struct installed_server *about)
+/* State of a server that is switched on and lacks no variable. */
+static const char *state_of_found(struct list *l, const struct server *s,
+				  struct installed_server *about)
 {
 	struct err err = ERR_INIT;
 	int r;
 
-	if (!s->enabled)
-		return "disabled";
-	if (s->unset)
-		return arena_printf(&l->arena, "error: %s", s->unset);
 	if (!s->url && list_has(&s->args, "***"))
 		return "error: an argument is ***, which stands for a "
 		       "credential: hand it over in env";
@@ -128,6 +125,22 @@ static const char *state_of(struct list *l, const struct server *s,
 	r = access_needs_login(&l->file.config, state_dir_find(&l->arena), s,
 			       &l->arena, &err);
 	return r < 0 ? error_state(l, &err) : r ? "needs login" : "ok";
+}
+
+static const char *state_of(struct list *l, const struct server *s,
+			    struct installed_server *about)
+{
+	const char *state, *why = NULL;
+
+	if (!s->enabled)
+		return "disabled";
+	if (s->unset)
+		return arena_printf(&l->arena, "error: %s", s->unset);
+	state = state_of_found(l, s, about);
+	/* paths of a file that was not allowed are not looked at */
+	if (strcmp(state, "ok") == 0 && !l->file.not_allowed)
+		why = access_missing(s, &l->arena);
+	return why ? arena_printf(&l->arena, "error: %s", why) : state;
 }
 
 /* Add what the catalogue knows. */
@@ -219,7 +232,10 @@ static void print_text(const struct list *l, struct buf *out)
 			     n < width[k]; n++)
 				buf_addc(out, ' ');
 			if (columns[k].is_number)
-				buf_adds(out, *text ? " tools" : "      ");
+				buf_adds(out, !*text ? "      "
+					      : strcmp(text, "1") == 0
+						      ? " tool "
+						      : " tools");
 		}
 		while (out->p[out->n - 1] == ' ')
 			out->n--;

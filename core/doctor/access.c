@@ -1,6 +1,7 @@
 #include "core/doctor/access.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <strings.h>
 #include <unistd.h>
 
@@ -84,6 +85,35 @@ void doctor_look_at_refs(struct doctor *d, const char *step,
 		else
 			look_at_ref(d, name, &ref[i]);
 	}
+}
+
+static const char *missing_source(const struct env_ref *ref,
+				  struct arena *arena)
+{
+	const char *value;
+
+	if (!ref->from || ref->source == SECRET_CMD)
+		return NULL;
+	if (ref->source == SECRET_FILE)
+		return access(ref->from, R_OK) == 0
+			       ? NULL
+			       : arena_printf(arena, "file %s: %s", ref->from,
+					      strerror(errno));
+	value = getenv(ref->from);
+	return value && *value ? NULL
+			       : arena_printf(arena, "%s is %s", ref->from,
+					      value ? "empty" : "not set");
+}
+
+const char *access_missing(const struct server *server, struct arena *arena)
+{
+	const char *why = NULL;
+
+	for (size_t i = 0; !why && i < server->env.n; i++)
+		why = missing_source(&server->env.item[i], arena);
+	for (size_t i = 0; !why && i < server_references(server); i++)
+		why = missing_source(server_reference(server, i), arena);
+	return why;
 }
 
 /* Look for a file that a platform writes and each request reads. */

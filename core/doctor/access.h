@@ -15,6 +15,14 @@ void doctor_look_at_refs(struct doctor *d, const char *step,
 void doctor_look_at_access(struct doctor *d, const char *name,
 			   const struct plan_step *s, bool with_server);
 /*
+ * Find a credential of a server that is not there, without reading a value: a
+ * variable that is not set, a file that cannot be read. No program is started.
+ *
+ * returns  a sentence in `arena`; NULL: none is known to be missing
+ */
+const char *access_missing(const struct server *server, struct arena *arena)
+	MUST_USE;
+/*
  * Must a person log in before the server can be used? Where nothing of the
  * configuration says that it wants a login, only an expired one does. Nothing
  * is sent.

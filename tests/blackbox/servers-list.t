@@ -30,13 +30,25 @@ cat >matins.toml <<-END
 	url = "https://mcp.example.com/third"
 	token = { env = "SOME_TOKEN" }
 	auth = { client_id = "me" }
+	[servers.keyless]
+	command = "$PYTHON"
+	args = ["good.py"]
+	env = { K = { file = "nokey" } }
+	[servers.varless]
+	command = "$PYTHON"
+	args = ["good.py"]
+	env = { OTHER = { env = "SOME_KEY" }, MADE = { cmd = "no-such-program-at-all" } }
+	[servers.header]
+	url = "https://mcp.example.com/fourth"
+	headers = { X-Key = { env = "SOME_KEY" } }
 END
+export SOME_TOKEN=value-of-the-token
 
 # ---- the list ----
 
 run_matins servers --json
 exit_is "the list is no failure, whatever the servers are" 0
-json_is "every server is listed" servers '#8'
+json_is "every server is listed" servers '#11'
 json_is "a program that is there" \
 	servers[0].name good servers[0].kind program servers[0].state ok
 json_is "unknown facts are null" servers[0].version null servers[0].tools null \
@@ -49,6 +61,21 @@ json_is "a url that nothing asks a login of" servers[5].kind url \
 	servers[5].state ok
 json_is "a url with a client, and no token" servers[6].state "needs login"
 json_is "a url with a token of the configuration" servers[7].state ok
+json_is "a file of a credential that is not there" \
+	servers[8].state "error: file $T/nokey: No such file or directory"
+json_is "a variable of a credential that is not set" \
+	servers[9].state "error: SOME_KEY is not set"
+json_is "a header that is not set" servers[10].state "error: SOME_KEY is not set"
+out_unlike "no value is shown" 'value-of-the-token'
+echo key >nokey
+SOME_TOKEN='' SOME_KEY=x run_matins servers --json
+json_is "a token that is empty" servers[7].state "error: SOME_TOKEN is empty"
+json_is "a file that is there now" servers[8].state ok
+json_is "a variable that is set now" servers[9].state ok
+json_is "a header that is set now" servers[10].state ok
+rm nokey
+MATINS_ALLOW='' run_matins servers --json
+json_is "a file that was not allowed: no path of it is looked at" servers[8].state ok
 run_matins servers
 exit_is "for people" 0
 out_like "a line each" '^good +program +ok$'
@@ -60,6 +87,10 @@ err_like "it is said" 'no servers'
 run_matins servers --json -c none.toml
 exit_is "no configuration" 1
 json_is "the error is JSON, too" error.kind present
+
+run_matins sync good
+run_matins servers
+out_like "one tool is one" '^good +program +1 tool +20[^ ]+ +ok$'
 
 # ---- test ----
 
