@@ -27,6 +27,8 @@ struct described {
 	struct schema_property *property;
 	size_t n;
 	struct tool_findings found;
+	const char *denied; /* as of target_denial() */
+	bool asks;
 };
 
 static bool is_missing(const struct described *d,
@@ -109,6 +111,7 @@ static void add_call(const struct described *d, struct str example,
 		buf_addf(out, " --url %s", t->name);
 	else
 		buf_adds(out, " -- PROGRAM");
+	buf_adds(out, d->asks ? " --yes" : "");
 }
 
 static void add_row(const char *key, const char *text, struct buf *out)
@@ -170,6 +173,11 @@ static void add_text(const struct described *d, struct buf *out)
 	add_step(d, buf_str(&example), &step);
 	text_tool(d->t->scrub, d->item, out);
 	add_missing(d, out);
+	if (d->denied) {
+		buf_adds(out, d->asks ? "\n  asks: " : "\n  denied: ");
+		target_show(d->t, str_of(d->denied), false, out);
+		buf_addc(out, '\n');
+	}
 	buf_adds(out, "\n  a call\n    ");
 	target_show(d->t, buf_str(&call), false, out);
 	buf_adds(out, "\n\n  a step\n");
@@ -219,6 +227,8 @@ static void add_json(const struct described *d, struct buf *out)
 	if (scan_text(d->item->json, "description").p)
 		jw_kv_raw(&w, "description",
 			  scan_text(d->item->json, "description"));
+	if (d->denied)
+		jw_kv_cstr(&w, d->asks ? "asks" : "denied", d->denied);
 	jw_kv_array(&w, "arguments");
 	for (size_t i = 0; i < d->n; i++)
 		add_argument(d, &d->property[i], &w);
@@ -263,6 +273,7 @@ static int describe_tool(struct target *t, const struct listing *tools,
 	d.item = listing_find(tools, str_of(t->tool));
 	if (!d.item)
 		return target_unknown(t, tools, t->tool, err);
+	d.denied = target_denial(t, d.item->json, &d.asks);
 	input = tool_input_schema(d.item->json);
 	if (tool_args_read(t->args, NULL, input, &t->arena, &d.args, err) < 0)
 		return -1;

@@ -112,9 +112,14 @@ static int work(struct target *t, void *arg, struct err *err)
 	struct buf *out = arg;
 	const struct listing_item *item;
 	struct listing tools;
+	const char *why;
+	bool asks;
 	int r = target_list(t, LISTING_TOOLS, true, &tools, err);
 
 	item = r == 0 ? listing_find(&tools, str_of(t->tool)) : NULL;
+	why = item ? target_denial(t, item->json, &asks) : NULL;
+	if (why && !asks)
+		log_warning("the action will be denied: %s", why);
 	if (r == 0)
 		r = item ? add_table(t, item, args_get(t->args, "as"), out, err)
 			 : target_unknown(t, &tools, t->tool, err);

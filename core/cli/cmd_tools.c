@@ -23,7 +23,6 @@
 #include "core/mcp/wire/merged_name.h"
 #include "core/mcp/wire/content.h"
 #include "core/mcp/wire/uri_template.h"
-#include "core/run/tool_policy.h"
 
 const struct option options_tools[] = {
 	{"search", 0, "WORDS",
@@ -57,34 +56,21 @@ static void add_arguments(const struct target *t, struct str list,
 	}
 }
 
-/* Why a call of the tool would be denied; NULL: it would not. */
-static const char *denial(const struct target *t,
-			  const struct listing_item *item, struct arena *arena)
-{
-	const char *name, *why;
-
-	if (!t->server)
-		return NULL;
-	name = arena_strndup(arena, item->name.p, item->name.n);
-	why = tool_policy_names(&t->keys, name, target_grants(t), false, arena);
-	return why ? why : tool_policy_hints(&t->keys, item->json, arena);
-}
-
-static void add_denial(const struct target *t, const struct listing_item *item,
+static void add_denial(struct target *t, const struct listing_item *item,
 		       struct buf *out)
 {
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	const char *why = denial(t, item, &arena);
+	bool asks;
+	const char *why = target_denial(t, item->json, &asks);
 
 	if (!why)
 		return;
-	buf_adds(out, "  denied: ");
+	buf_adds(out, asks ? "  asks: " : "  denied: ");
 	target_show(t, str_of(why), false, out);
 	buf_addc(out, '\n');
 }
 
 /* Show an entry of a list: name, title, description, arguments. */
-static void show_item(const struct target *t, enum listing_kind kind,
+static void show_item(struct target *t, enum listing_kind kind,
 		      const struct listing_item *item, struct buf *out)
 {
 	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
@@ -108,20 +94,20 @@ static void show_item(const struct target *t, enum listing_kind kind,
 
 /* ---- whole lists ---- */
 
-/* "denied":{"NAME":"why"}, where a tool is; entries stay as they came. */
-static void write_denials(const struct target *t, const struct listing *l,
+/* "denied":{"NAME":"why"}, or "asks", where a tool is; entries stay as they
+   came. */
+static void write_denials(struct target *t, const struct listing *l, bool asks,
 			  struct jw *w)
 {
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	bool is_begun = false;
+	bool is_begun = false, is_asked;
 
 	for (size_t i = 0; l->kind == LISTING_TOOLS && i < l->n; i++) {
-		const char *why = denial(t, &l->item[i], &arena);
+		const char *why = target_denial(t, l->item[i].json, &is_asked);
 
-		if (!why)
+		if (!why || is_asked != asks)
 			continue;
 		if (!is_begun)
-			jw_kv_object(w, "denied");
+			jw_kv_object(w, asks ? "asks" : "denied");
 		is_begun = true;
 		jw_key_str(w, l->item[i].name);
 		jw_cstr(w, why);
@@ -146,8 +132,8 @@ static int print_form(struct target *t, const struct listing *l,
 		      const struct listing_item *only, struct err *err)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	const struct tool_form *form;
+	bool asks;
 	char name[MERGED_NAME_BYTES + 1];
 	struct jw w;
 
@@ -157,7 +143,8 @@ static int print_form(struct target *t, const struct listing *l,
 	for (size_t i = 0; i < l->n; i++) {
 		const struct listing_item *item = &l->item[i];
 
-		if ((only && item != only) || denial(t, item, &arena))
+		if ((only && item != only) ||
+		    target_denial(t, item->json, &asks))
 			continue;
 		model_name(t, item->name, name);
 		tool_form_add(form, &w, name, item->json);
@@ -184,7 +171,8 @@ static int print_lists(struct target *t, const struct listing *list, size_t n,
 				jw_raw(&w, list[k].item[i].json);
 			jw_end(&w);
 		}
-		write_denials(t, &list[0], &w);
+		write_denials(t, &list[0], false, &w);
+		write_denials(t, &list[0], true, &w);
 		jw_end(&w);
 		return target_put(t, buf_str(&out), PUT_JSON, err);
 	}

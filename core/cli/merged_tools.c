@@ -26,6 +26,7 @@ struct merged_tool {
 	bool is_gone;
 	unsigned score;	    /* of a search; else 1 */
 	const char *denied; /* sentence by which a call is denied; or NULL */
+	bool asks;	    /* with it: a person may agree */
 };
 
 struct merged_tools {
@@ -58,19 +59,6 @@ static bool is_chosen(const struct merged_tool *t, const char *name,
 		    str_fits(t->entry->name, patterns->item[i]))
 			ret = met[i] = true;
 	return ret;
-}
-
-static const char *denial(const struct config *config,
-			  const struct merged_tool *t, struct arena *arena)
-{
-	const struct step step = {.server = t->server};
-	const char *name =
-		arena_strndup(arena, t->entry->name.p, t->entry->name.n);
-	const char *why = tool_policy_names(t->server, name,
-					    tool_policy_write(config, &step),
-					    false, arena);
-
-	return why ? why : tool_policy_hints(t->server, t->entry->item, arena);
 }
 
 static const char *first_line(const struct catalogue_entry *e,
@@ -108,7 +96,11 @@ static void add_tools(struct merged_tools *m, const struct config *config,
 			t.score = catalogue_score(name, t.entry, str_of(words));
 		if (!t.score)
 			continue;
-		t.denied = denial(config, &t, &m->arena);
+		t.denied = tool_policy_listed(
+			server, t.entry->item,
+			tool_policy_write(config,
+					  &(struct step){.server = server}),
+			&t.asks, &m->arena);
 		t.name = arena_strdup(&m->arena, merged);
 		if (m->has_lines)
 			t.says = first_line(t.entry, &m->arena);
@@ -189,9 +181,12 @@ static void add_json(const struct merged_tool *t, struct jw *w)
 	const struct {
 		const char *name, *text;
 	} texts[] = {
-		{"first_seen", e->first_seen}, {"last_seen", e->last_seen},
-		{"updated", e->updated},       {"deprecated", e->deprecated},
-		{"renamed_to", e->renamed_to}, {"denied", t->denied},
+		{"first_seen", e->first_seen},
+		{"last_seen", e->last_seen},
+		{"updated", e->updated},
+		{"deprecated", e->deprecated},
+		{"renamed_to", e->renamed_to},
+		{t->asks ? "asks" : "denied", t->denied},
 	};
 
 	jw_object(w);
@@ -214,7 +209,7 @@ static void add_line(const struct merged_tool *t, size_t width, struct buf *out)
 	while ((*t->says || t->denied) && out->n < before + width)
 		buf_addc(out, ' ');
 	if (t->denied)
-		buf_adds(out, "  (denied)");
+		buf_adds(out, t->asks ? "  (asks)" : "  (denied)");
 	if (*t->says)
 		buf_adds(out, t->denied ? " " : "  ");
 	buf_adds(out, t->says);
@@ -242,7 +237,8 @@ static void explain(const struct merged_tool *t, struct buf *out)
 	buf_addf(out, "%s\n", t->name);
 	text_tool(NULL, &item, out);
 	if (t->denied)
-		buf_addf(out, "  denied: %s\n", t->denied);
+		buf_addf(out, "  %s: %s\n", t->asks ? "asks" : "denied",
+			 t->denied);
 }
 
 /* Leave out tools that are gone, or with is_usable denied. */

@@ -910,6 +910,14 @@ const struct strlist *target_grants(const struct target *t)
 	return t->url ? &none : &t->policy.write;
 }
 
+const char *target_denial(struct target *t, struct str item, bool *ret_asks)
+{
+	*ret_asks = false;
+	return t->server ? tool_policy_listed(&t->keys, item, target_grants(t),
+					      ret_asks, &t->arena)
+			 : NULL;
+}
+
 void target_help(const struct args *args)
 {
 	printf("\nTARGET is --server SERVER of the configuration, --url URL, "

@@ -154,6 +154,13 @@ int target_again(struct target *t, struct backoff *b, struct err *err) MUST_USE;
 /* Paths that the program of the target may write; of a URL none. */
 const struct strlist *target_grants(const struct target *t) MUST_USE;
 
+/*
+ * Sentence by which a call of a listed tool is denied, or with *ret_asks set a
+ * person is asked; NULL: neither. It lives in t->arena.
+ */
+const char *target_denial(struct target *t, struct str item, bool *ret_asks)
+	MUST_USE;
+
 /* Print the forms of a target, and the recipes, on stdout; for --help. */
 void target_help(const struct args *args);
 

@@ -91,6 +91,25 @@ static const char *forbids(const struct server *s, const char *tool,
 	return NULL;
 }
 
+const char *tool_policy_listed(const struct server *server, struct str item,
+			       const struct strlist *write, bool *ret_asks,
+			       struct arena *arena)
+{
+	const struct str name =
+		scan_decoded(scan_some(item, "name"), SIZE_MAX, arena);
+	const char *tool = arena_strndup(arena, name.p, name.n);
+	const char *why = tool_policy_names(server, tool, write, true, arena);
+
+	if (!why)
+		why = tool_policy_hints(server, item, arena);
+	*ret_asks = false;
+	if (why)
+		return why;
+	why = tool_policy_names(server, tool, write, false, arena);
+	*ret_asks = why;
+	return why;
+}
+
 const char *tool_policy_bound(const struct server *server)
 {
 	return server->deny_tools.n ? "deny_tools"

@@ -46,6 +46,16 @@ const char *tool_policy_hints(const struct server *server, struct str item,
 			      struct arena *arena) MUST_USE;
 
 /*
+ * Judge a listed tool by all of the above, for those who only show it.
+ *
+ * item      object of tools/list
+ * ret_asks  set with a sentence: a person may agree to the call
+ */
+const char *tool_policy_listed(const struct server *server, struct str item,
+			       const struct strlist *write, bool *ret_asks,
+			       struct arena *arena) MUST_USE;
+
+/*
  * Key of the server by which its tools are bounded, NULL: none. Such a server
  * must list a tool that is called: it may take other spellings of a name for
  * it, which no pattern fits.

@@ -216,6 +216,42 @@ if [[ $(id -u) -eq 0 ]]; then
 	chown -R root: "$T"
 fi
 
+# ---- lists ----
+
+tool=delete_a
+config 'confirm = ["delete_*"]' 'deny_tools = ["plain"]'
+run_matins tools -c w/k.toml --server s
+out_like "tools: a tool of confirm is asked for" '^  asks: the tool delete_a .*: --yes$'
+is "tools: it is not denied" "$(grep -c '^  denied: ' "$out")" 1
+run_matins tools delete_a -c w/k.toml --server s
+out_like "tools NAME: a tool of confirm is asked for" '^  asks: .*: --yes$'
+run_matins tools -c w/k.toml --server s --json
+json_is "tools --json: the two apart" asks.delete_a '~: --yes$' \
+	denied.plain '~deny_tools' denied.delete_a absent
+run_matins sync -c w/k.toml s
+run_matins tools -c w/k.toml
+out_like "tools of all servers: a tool of confirm" '^mcp__s__delete_a +\(asks\)$'
+out_like "tools of all servers: one that is denied" '^mcp__s__plain +\(denied\)$'
+run_matins tools -c w/k.toml mcp__s__delete_a
+out_like "one of the tools of all servers" '^  asks: .*: --yes$'
+run_matins describe s.delete_a -c w/k.toml
+out_like "describe: a tool of confirm: its call" \
+	'^    matins call s.delete_a -c .*k.toml --yes$'
+out_like "describe: a tool of confirm" '^  asks: the tool delete_a'
+run_matins describe s.plain -c w/k.toml
+out_like "describe: a tool that is denied" '^  denied: the tool plain'
+run_matins describe s.plain -c w/k.toml --json
+json_is "describe --json: a tool that is denied" denied '~deny_tools'
+run_matins describe s.read_a -c w/k.toml
+out_unlike "describe: a tool that may be called" 'denied|asks|--yes'
+cp w/k.toml w/p.toml
+run_matins promote s.plain --as gone -c w/p.toml
+exit_is "promote: a tool that is denied is kept" 0
+err_like "promote: a tool that is denied: a warning" \
+	'warning: the action will be denied: the tool plain .*deny_tools'
+run_matins promote s.delete_a --as asked -c w/p.toml
+err_unlike "promote: a tool of confirm" 'denied'
+
 # ---- a person ----
 
 on_terminal() {
