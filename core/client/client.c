@@ -116,6 +116,7 @@ struct client {
 	struct audit *audit;	   /* owned; NULL: nothing was written */
 	struct throttle *throttle; /* owned; NULL: nothing was called */
 	struct loop_timer turn;	   /* of calls that wait for one */
+	uint64_t turn_ns;	   /* when the next one is due, as now_of() */
 
 	bool has_answered; /* a call of a tool */
 	bool is_open;	   /* calls may be made: neither ended nor told to */
@@ -688,6 +689,39 @@ static int send_call(struct client *c, struct call *call, struct err *err)
 	return 0;
 }
 
+/* Append the bound by which calls wait, with its value, and how long still. */
+static void say_bound(const struct client *c, struct buf *out)
+{
+	const enum throttle_bound bound = throttle_bound(c->throttle);
+	const uint64_t now = now_of(c);
+
+	if (bound == THROTTLE_AT_ONCE)
+		buf_addf(out,
+			 "`max_concurrent` of the server: %llu calls are "
+			 "under way",
+			 (unsigned long long)c->o.max_concurrent);
+	else if (bound == THROTTLE_HOLD)
+		buf_adds(out, "Retry-After of the server");
+	else
+		buf_addf(out, "`rate` of the server, %s", c->o.rate);
+	if (bound != THROTTLE_AT_ONCE && c->turn_ns > now)
+		buf_addf(
+			out, "; the next one is in %llu s",
+			(unsigned long long)((c->turn_ns - now + NS_PER_S - 1) /
+					     NS_PER_S));
+}
+
+static int no_turn(const struct client *c, struct err *err)
+{
+	AUTO(buf_release) struct buf bound = BUF_INIT(BUF_UNBOUNDED);
+
+	say_bound(c, &bound);
+	return err_set(err, ERR_DEADLINE,
+		       "the call was not made: within its time there was no "
+		       "turn for it by %s",
+		       buf_cstr(&bound));
+}
+
 /*
  * Take the turn of a call.
  *
@@ -702,11 +736,8 @@ static int take_turn(struct client *c, struct call *call, struct err *err)
 	if (!is_throttled(c, &call->o) || call->has_turn)
 		return 1;
 	left_ms = time_left(c, call, time_of(c, call));
-	if (!left_ms)
-		return err_set(err, ERR_DEADLINE,
-			       "the call was not made: within its time there "
-			       "was no turn for it by `rate` or "
-			       "`max_concurrent` of the server");
+	if (!left_ms && c->throttle)
+		return no_turn(c, err);
 	if ((!c->throttle &&
 	     throttle_open(c->o.throttle_key, c->o.rate, c->o.max_concurrent,
 			   &c->throttle, err) < 0) ||
@@ -716,6 +747,7 @@ static int take_turn(struct client *c, struct call *call, struct err *err)
 		return err_wrap(err, "the call was not made");
 	}
 	call->has_turn = !wait_ns;
+	c->turn_ns = now_of(c) + wait_ns;
 	if (left_ms < wait_ns / NS_PER_MS)
 		wait_ns = left_ms * NS_PER_MS;
 	if (wait_ns)
@@ -834,12 +866,14 @@ static int add_call(struct client *c, const struct client_call *call,
 	return 0;
 }
 
-bool client_waits_turn(const struct client *c, uint64_t ticket)
+bool client_say_turn(const struct client *c, uint64_t ticket, struct buf *out)
 {
-	for (size_t i = 0; i < c->n_calls; i++)
-		if (c->call[i].ticket == ticket)
-			return !c->call[i].session_ticket &&
-			       c->call[i].asked_ns;
+	for (size_t i = 0; c->throttle && i < c->n_calls; i++)
+		if (c->call[i].ticket == ticket && c->call[i].asked_ns &&
+		    !c->call[i].session_ticket) {
+			say_bound(c, out);
+			return true;
+		}
 	return false;
 }
 

@@ -238,8 +238,14 @@ void client_cancel(struct client *c, uint64_t ticket, enum step_reason why,
  */
 void client_set_log_level(struct client *c, const char *level);
 
-/* Does the call wait for its turn, by `rate` or `max_concurrent`? */
-bool client_waits_turn(const struct client *c, uint64_t ticket) MUST_USE;
+/*
+ * Append the bound by which a call waits for its turn, `rate` or
+ * `max_concurrent`, with its value, and in how many seconds the next turn is.
+ *
+ * returns  false: the call does not wait for a turn
+ */
+bool client_say_turn(const struct client *c, uint64_t ticket, struct buf *out)
+	MUST_USE;
 
 /* Answer an ASKED event; as session_answer(). */
 void client_answer(struct client *c, uint64_t ask, struct str result);

@@ -26,6 +26,7 @@ struct throttle {
 	uint64_t rate_n, rate_ns; /* n 0: no rate */
 	uint64_t at_once;	  /* 0: any */
 	bool *held;		  /* by us; owned */
+	enum throttle_bound bound;
 };
 
 uint64_t bucket_take(struct bucket *b, uint64_t rate_n, uint64_t rate_ns,
@@ -160,9 +161,12 @@ static int take(struct throttle *t, int64_t wall_ns, int *ret_slot,
 	*ret_slot = -1;
 	*ret_wait_ns = bucket_take(&b, t->rate_n, t->rate_ns, wall_ns);
 	/* a bound that was put right counts from now, and not always anew */
-	if (*ret_wait_ns)
+	if (*ret_wait_ns) {
+		t->bound = b.hold_ns > wall_ns ? THROTTLE_HOLD : THROTTLE_RATE;
 		return write_bucket(t, &b, err);
+	}
 	if (t->at_once && (*ret_slot = free_turn(t)) < 0) {
+		t->bound = THROTTLE_AT_ONCE;
 		*ret_wait_ns = POLL_NS;
 		return 0;
 	}
@@ -182,6 +186,11 @@ int throttle_take(struct throttle *t, int64_t wall_ns, int *ret_slot,
 	r = take(t, wall_ns, ret_slot, ret_wait_ns, err);
 	(void)!lock(t, F_UNLCK, BUCKET_AT, false);
 	return r;
+}
+
+enum throttle_bound throttle_bound(const struct throttle *t)
+{
+	return t->bound;
 }
 
 void throttle_give(struct throttle *t, int slot)

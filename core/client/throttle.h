@@ -33,6 +33,9 @@ void throttle_free(struct throttle *t);
  */
 int throttle_take(struct throttle *t, int64_t wall_ns, int *ret_slot,
 		  uint64_t *ret_wait_ns, struct err *err) MUST_USE;
+/* Bound by which the last throttle_take() got no turn. */
+enum throttle_bound { THROTTLE_RATE, THROTTLE_AT_ONCE, THROTTLE_HOLD };
+enum throttle_bound throttle_bound(const struct throttle *t) MUST_USE;
 void throttle_give(struct throttle *t, int slot);
 /* Hold all calls back: the server said Retry-After. */
 void throttle_hold(struct throttle *t, int64_t wall_ns, uint64_t seconds);

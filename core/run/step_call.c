@@ -106,6 +106,7 @@ static enum step_reason late(struct step_run *s, const char **remark)
 {
 	const struct client *client = s->session->user.client;
 	const struct call *c = s->work;
+	AUTO(buf_release) struct buf turn = BUF_INIT(BUF_UNBOUNDED);
 
 	if (!client)
 		return REASON_DEADLINE_SPAWN;
@@ -113,9 +114,10 @@ static enum step_reason late(struct step_run *s, const char **remark)
 		*remark = "; no output yet";
 	else if (!client_is_ready(client))
 		*remark = initialize_remark(s, client);
-	else if (client_waits_turn(client, c->ticket))
-		*remark = "; it waited for its turn, by `rate` or "
-			  "`max_concurrent` of the server";
+	else if (client_say_turn(client, c->ticket, &turn))
+		*remark = arena_printf(&s->arena,
+				       "; it waited for its turn, by %s",
+				       buf_cstr(&turn));
 	return !client_is_ready(client) ? REASON_DEADLINE_INITIALIZE
 	       : c->list_ticket		? REASON_DEADLINE_LIST
 					: REASON_DEADLINE_CALL;

@@ -38,10 +38,10 @@ rated() {
 	call --json
 	exit_is "$who: the bucket is empty" 1
 	json_is "$who: the bucket is empty: why" error.kind deadline_call \
-		error.message '~no turn for it by `rate`'
+		error.message '~no turn for it by `rate` of the server, 3/h; the next one is in [0-9]{3,4} s$'
 	$as run_matins run -c k.toml r --json
 	json_is "$who: a step waits within its time" step_results[0].state timeout \
-		step_results[0].reason deadline_call step_results[0].error '~waited for its turn, by `rate`'
+		step_results[0].reason deadline_call step_results[0].error '~waited for its turn, by `rate` of the server, 3/h; the next one is in [0-9]{3,4} s'
 	cp k.toml other.toml
 	$as run_matins call echo text=x -c other.toml --server s
 	exit_is "$who: a server of another file has its own" 0
@@ -83,7 +83,7 @@ calls() {
 wait_for 20 calls 2
 run_matins call wait --no-list -c k.toml --server slow --timeout 1s --json
 json_is "no more than two calls at once" error.kind deadline_call \
-	error.message '~max_concurrent'
+	error.message '~no turn for it by `max_concurrent` of the server: 2 calls are under way$'
 is "the call that got no turn is in the audit" "$(unmade slow)" timeout
 is "the two that were made go on" "$(grep -c '"event":"done"' "$T/state/matins/audit.jsonl")" 1
 is "no more than two were made" "$(grep -c '"event":"call"' "$T/state/matins/audit.jsonl")" 3
