@@ -1208,13 +1208,39 @@ static void say_details(struct target *t)
 		target_hint(t, client_stderr(t->client));
 }
 
-/* The command that traces the program of a target. */
+/* The command that traces a step of the server and its tool; NULL: there is no
+   such step. */
+static const char *trace_step(struct target *t)
+{
+	const struct config *c = t->config;
+
+	for (size_t k = 0; t->tool && k < c->n_routines; k++) {
+		const struct routine *r = &c->routines[k];
+
+		for (size_t i = 0; i < r->n_steps; i++) {
+			const struct step *s = &r->steps[i];
+
+			if (s->server && s->tool && s->enabled &&
+			    strcmp(s->server->name, t->server) == 0 &&
+			    strcmp(s->tool, t->tool) == 0)
+				return advice_about(c, "trace",
+						    advice_words(r->name,
+								 s->name,
+								 &t->arena),
+						    &t->arena);
+		}
+	}
+	return NULL;
+}
+
+/* The command that traces the program of a target; NULL: none can. */
 static const char *trace_command(struct target *t)
 {
-	return client_is_ready(t->client)
-		       ? "matins trace ROUTINE STEP, of a step that calls the "
-			 "tool"
-		       : advice_command(&t->request, &t->arena);
+	if (!client_is_ready(t->client))
+		return advice_command(&t->request, &t->arena);
+	return t->server ? trace_step(t)
+			 : "matins trace ROUTINE STEP, of a step that calls "
+			   "the tool";
 }
 
 /* A list has no options of a sandbox: its server has rows. */

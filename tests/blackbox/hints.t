@@ -416,4 +416,31 @@ run_matins run -c words.toml r
 out_like "the command of a hint names a step of two words as one" \
 	"needs: matins trace -c .*words.toml r 'two words; x'\$"
 
+# ---- a server of a configuration: its step can be traced ----
+
+cat >traced.toml <<-END
+	[servers.s]
+	command = "$PYTHON"
+	args = ["server.py", "write", "$T/data/file"]
+	sandbox = { read = ["."] }
+END
+run_matins call s.t -c traced.toml
+err_like "a server without a step: what was refused" "denied: write $T/data/file"
+hints "a server without a step: no command that cannot work" 0
+cat >>traced.toml <<-'END'
+	[[routines.r.steps]]
+	name = "other"
+	type = "mcp-client"
+	server = "s"
+	tool = "u"
+	[[routines.r.steps]]
+	name = "w"
+	type = "mcp-client"
+	server = "s"
+	tool = "t"
+END
+run_matins call s.t -c traced.toml
+err_like "a server with a step of the tool: the step is named" \
+	"needs: matins trace -c .*traced.toml r w\$"
+
 done_testing
