@@ -13,8 +13,14 @@ static int compile(const struct toml_member *m, struct schema **ret,
 		   struct err *err)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	const struct toml_value *required = toml_get(&m->value, "required");
 	struct err why = ERR_INIT;
 
+	if (required && required->type == TOML_BOOLEAN)
+		return err_at(err, ERR_CONFIG, required->line, required->col,
+			      "parameter \"%s\": `required` lists members of "
+			      "an object; " PARAMS_REQUIRED,
+			      m->key);
 	toml_to_json(&m->value, &text);
 	if (schema_compile(buf_str(&text), NULL, ret, &why) == 0)
 		return 0;

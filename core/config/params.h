@@ -19,6 +19,9 @@
 #include "core/config/routine.h"
 #include "core/schema/describe.h"
 
+/* End of a sentence about `required = true`. */
+#define PARAMS_REQUIRED "a parameter without `default` is required"
+
 struct params {
 	struct schema *schema;	      /* of an object of them; NULL: no table */
 	struct schema_property *item; /* in file order; .fallback: default */

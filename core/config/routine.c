@@ -9,6 +9,7 @@
 #include "core/config/findings.h"
 #include "core/config/keys.h"
 #include "core/config/notify.h"
+#include "core/config/params.h"
 #include "core/config/rate.h"
 #include "core/config/spellings.h"
 #include "core/schema/describe.h"
@@ -41,6 +42,12 @@ static void check_member(const struct walk *w, const struct toml_member *m)
 
 	if (schema_keyword(name, &below, &near))
 		check_below(w, &m->value, below);
+	else if (near && strcmp(near, "required") == 0 &&
+		 m->value.type == TOML_BOOLEAN)
+		findings_addf(
+			w->findings, w->is_warning, m->line, m->col,
+			"JSON Schema has no keyword \"%s\"; " PARAMS_REQUIRED,
+			m->key);
 	else if (!str_starts(name, "x-"))
 		findings_addf(w->findings, w->is_warning, m->line, m->col,
 			      "JSON Schema has no keyword \"%s\", so it would "

@@ -489,6 +489,23 @@ run_matins check --lax words.toml
 exit_is "keywords, --lax: warnings" 0
 out_like "keywords, --lax: as many" ', 6 warnings$'
 
+cat >required.toml <<-'END'
+	[routines.r.params]
+	a = { type = "string", requred = true }
+	b = { type = "string", required = true }
+	[[routines.r.steps]]
+	name = "a"
+	type = "script"
+	command = "true"
+	args = ["$input.a", "$input.b"]
+END
+run_matins check required.toml
+exit_is "a parameter with required = true: an error" 1
+err_like "required = true: what makes a parameter required" \
+	'^required\.toml:3:[0-9]+: .*a parameter without `default` is required$'
+err_like "requred = true: no word that would be the next error" \
+	'^required\.toml:2:[0-9]+: .*"requred"; a parameter without `default` is required$'
+
 cat >when.toml <<-'END'
 	[[routines.r.steps]]
 	name = "a"
