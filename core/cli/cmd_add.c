@@ -609,6 +609,38 @@ static void say_keys(const struct rewrite *to, struct str now)
 	}
 }
 
+/* errors  ERR_CONFIG  a step or an action names the server */
+static int check_unnamed(const struct rewrite *to, const char *name,
+			 struct err *err)
+{
+	const struct config *c = &to->file.config;
+
+	for (size_t k = 0; k < c->n_routines; k++)
+		for (size_t i = 0; i < c->routines[k].n_steps; i++) {
+			const struct step *s = &c->routines[k].steps[i];
+
+			if ((s->server_name &&
+			     strcmp(s->server_name, name) == 0) ||
+			    list_has(&s->servers, name))
+				return err_set(err, ERR_CONFIG,
+					       "%s:%u: step %s/%s names the "
+					       "server %s; take the step out "
+					       "before the server",
+					       to->path, s->line,
+					       c->routines[k].name, s->name,
+					       name);
+		}
+	for (size_t i = 0; i < c->n_actions; i++)
+		if (c->actions[i].server_name &&
+		    strcmp(c->actions[i].server_name, name) == 0)
+			return err_set(err, ERR_CONFIG,
+				       "%s:%u: action %s names the server %s; "
+				       "take the action out before the server",
+				       to->path, c->actions[i].line,
+				       c->actions[i].name, name);
+	return 0;
+}
+
 static int remove_server(struct rewrite *to, const char *name, struct err *err)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
@@ -616,6 +648,8 @@ static int remove_server(struct rewrite *to, const char *name, struct err *err)
 	const char *installed = installed_of(s, name, &to->arena);
 	int r = 1;
 
+	if (s && check_unnamed(to, name, err) < 0)
+		return -1;
 	if (s && (edit_drop_server(buf_str(&to->old), name, &text, err) < 0 ||
 		  rewrite_write(to, buf_str(&text), err) < 0))
 		return -1;

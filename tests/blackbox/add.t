@@ -429,6 +429,8 @@ END
 cp matins.toml first.toml
 run_matins remove writer
 exit_is "a server that a step names stays" 1
+err_like "the step is named" \
+	'matins\.toml:[0-9]+: step r/s names the server writer; take the step out'
 file_is "so does its table" matins.toml first.toml
 is "so do its files" "$(leftovers)" writer
 sed -i '/^# kept/,$d' matins.toml
