@@ -202,6 +202,7 @@ struct waiting {
 	const char *what;
 	struct listing *list; /* NULL: a request */
 	struct target_answer *answer;
+	uint64_t ticket; /* of a request */
 	bool done;
 };
 
@@ -269,18 +270,38 @@ static int wait_for(struct waiting *w, struct err *err)
 	return t->loop.signal ? target_interrupted(t, err) : 0;
 }
 
+/* A call that has no turn for as long says so. */
+#define TURN_MS 1000
+
+static void say_turn(void *arg)
+{
+	AUTO(buf_release) struct buf bound = BUF_INIT(BUF_UNBOUNDED);
+	const struct waiting *w = arg;
+
+	if (!client_say_turn(w->t->client, w->ticket, &bound))
+		return;
+	live_clear(&w->t->live);
+	log_note("%s waits for its turn, by %s", w->what, buf_cstr(&bound));
+}
+
 int target_ask(struct target *t, struct client_call *call, const char *what,
 	       struct target_answer *ret, struct err *err)
 {
 	struct waiting w = {.t = t, .what = what, .answer = ret};
+	struct loop_timer turn = {.fire = say_turn, .arg = &w};
+	int r;
 
 	*ret = (struct target_answer){0};
 	call->on_event = on_answer;
 	call->arg = &w;
 	live_begin(&t->live, what);
-	if (client_call(t->client, call, NULL, err) < 0)
+	if (client_call(t->client, call, &w.ticket, err) < 0)
 		return -1;
-	return wait_for(&w, err);
+	loop_timer_set(&t->loop, &turn,
+		       loop_now(&t->loop) + TURN_MS * NS_PER_MS);
+	r = wait_for(&w, err);
+	loop_timer_clear(&t->loop, &turn);
+	return r;
 }
 
 /* ---- errors ---- */

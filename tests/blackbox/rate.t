@@ -23,8 +23,9 @@ config() {
 		timeout = "1s"
 	END
 }
+# call ARGS...: TIME is that of a request
 call() {
-	$as run_matins call echo text=x -c k.toml --server s --timeout 1s "$@"
+	$as run_matins call echo text=x -c k.toml --server s --timeout "${TIME-1s}" "$@"
 }
 
 rated() {
@@ -39,6 +40,11 @@ rated() {
 	exit_is "$who: the bucket is empty" 1
 	json_is "$who: the bucket is empty: why" error.kind deadline_call \
 		error.message '~no turn for it by `rate` of the server, 3/h; the next one is in [0-9]{3,4} s$'
+	TIME=500ms call
+	err_unlike "$who: a short wait is not told" 'waits for its turn'
+	TIME=2s call
+	err_like "$who: a longer wait is told" \
+		'^matins: echo waits for its turn, by `rate` of the server, 3/h; the next one is in [0-9]+ s$'
 	$as run_matins run -c k.toml r --json
 	json_is "$who: a step waits within its time" step_results[0].state timeout \
 		step_results[0].reason deadline_call step_results[0].error '~waited for its turn, by `rate` of the server, 3/h; the next one is in [0-9]{3,4} s'
