@@ -35,6 +35,9 @@ enum tree_format tree_format_of(const char *path) MUST_USE;
 int tree_read(struct str text, enum tree_format format, struct arena *arena,
 	      struct toml_value *ret, struct err *err) MUST_USE;
 
+/* Is the text a database of SQLite, whose servers are read only? */
+bool tree_is_database(struct str text) MUST_USE;
+
 /*
  * Append JSON: comments, commas before a closing bracket and a byte order mark
  * become blanks, so that every other byte keeps its offset.

@@ -86,10 +86,15 @@ static int read_json(struct str text, struct arena *arena,
 	return 0;
 }
 
+bool tree_is_database(struct str text)
+{
+	return str_starts(text, "SQLite format 3");
+}
+
 int tree_read(struct str text, enum tree_format format, struct arena *arena,
 	      struct toml_value *ret, struct err *err)
 {
-	if (str_starts(text, "SQLite format 3"))
+	if (tree_is_database(text))
 		return tree_read_sqlite(text, arena, ret, err);
 	if (format == TREE_TOML)
 		return toml_parse(arena, text, ret, err);

@@ -379,6 +379,11 @@ int wrap_text(const struct wrap *w, struct buf *out, struct err *err)
 	struct edits e = {w, w->src->arena, NULL, 0};
 	size_t at = 0;
 
+	if (tree_is_database(w->text))
+		return err_set(err, ERR_CONFIG,
+			       "%s is a database, which cannot be edited; let "
+			       "`matins import` read it",
+			       w->src->path);
 	if (w->format == TREE_JSON &&
 	    tree_strip_comments(w->text, &plain, err) < 0)
 		return -1;

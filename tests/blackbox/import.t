@@ -224,6 +224,10 @@ out_like "a database: one without arguments" '^\[servers.plain\]'
 unlike "a database: nothing is lost" "$(cat "$err")" 'not carried'
 is "a database is not written to" "$(sha256sum "$HOME/.modulex/store.db")" "$sum"
 is "and gets no files beside it" "$(ls "$HOME/.modulex")" store.db
+run_matins wrap "$HOME/.modulex/store.db" --write
+exit_is "a database cannot be wrapped" 1
+err_like "and that is said" 'store.db stays as it is'
+is "it stays as it is" "$(sha256sum "$HOME/.modulex/store.db")" "$sum"
 echo x >"$HOME/.modulex/store.db-wal"
 run_matins import --from modulex
 err_like "a database that is in use: said" 'store.db-wal has writes'
