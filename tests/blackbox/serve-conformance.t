@@ -113,7 +113,7 @@ denied() {
 # server-stateless ends its calls and subscriptions after 500 to 1500 ms of the
 # clock, whether their messages have come or not: on a machine that is busy all
 # that time it is tried once more.
-timed=server-stateless
+timed="server-stateless"
 
 # suite NAME DATE OPTIONS...: run it against the front on $port
 suite() {
