@@ -129,6 +129,7 @@ struct launch {
 	   the ruleset by the program. Complete when the message is there. */
 	const uint64_t *base;
 	size_t n_base;	     /* at most PASS_MAX */
+	bool base_stays;     /* the message is for all children */
 	void *program_stack; /* upper end of it */
 	/* at most PASS_MAX */
 	const struct child_socket *listen;

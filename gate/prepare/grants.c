@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
@@ -155,7 +156,8 @@ void grants_release(struct grants *g)
 	g->n = g->n_links = 0;
 }
 
-int grants_park(struct grants *g, int to, struct err *err)
+static int send_all(const struct grants *g, int to, unsigned flags,
+		    struct err *err)
 {
 	int fd[PASS_MAX];
 	long r;
@@ -163,9 +165,21 @@ int grants_park(struct grants *g, int to, struct err *err)
 	assert(g->n && g->n <= PASS_MAX);
 	for (size_t i = 0; i < g->n; i++)
 		fd[i] = g->grant[i].fd;
-	r = pass_send(to, 0, fd, g->n, 0);
-	if (r < 0)
-		return err_sys(err, (int)-r, "descriptors in a message");
+	r = pass_send(to, 0, fd, g->n, flags);
+	return r < 0 && r != -EAGAIN
+		       ? err_sys(err, (int)-r, "descriptors in a message")
+		       : 0;
+}
+
+int grants_lend(const struct grants *g, int to, struct err *err)
+{
+	return send_all(g, to, MSG_DONTWAIT, err);
+}
+
+int grants_park(struct grants *g, int to, struct err *err)
+{
+	if (send_all(g, to, 0, err) < 0)
+		return -1;
 	close_all(g);
 	return 0;
 }

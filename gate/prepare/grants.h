@@ -143,12 +143,14 @@ int grants_open_base(struct grants *g, enum base_part part, struct err *err)
 bool grants_near_base(const char *path) MUST_USE;
 
 /*
- * Move all descriptors into one message, which every child looks at. At most
- * PASS_MAX.
+ * Send copies of all descriptors, for one child. Does not wait: a queue that is
+ * full has enough of them. At most PASS_MAX.
  *
- * to      a socket whose other end they look at
+ * to      a socket whose other end the child reads
  * errors  ERR_SYS
  */
+int grants_lend(const struct grants *g, int to, struct err *err) MUST_USE;
+/* Likewise, and keep them in that message alone, which every child looks at. */
 int grants_park(struct grants *g, int to, struct err *err) MUST_USE;
 
 #endif

@@ -1,6 +1,7 @@
 #include "gate/prepare/state.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
@@ -73,10 +74,43 @@ bool gate_base_covers(struct gate *g, const char *path, unsigned what)
 		grants_cover(&g->base, path, what));
 }
 
-static void use_base(struct prepared *p)
+/* Children beside whom the gate keeps the descriptors of the base; fewer than
+   messages that a socket queues (net.unix.max_dgram_qlen, 10). */
+#define LENT_MAX 8
+/* Descriptors that a process must be allowed for that. */
+#define LENT_FILES 256
+
+static bool should_park(const struct gate *g)
 {
-	p->launch.base = p->gate->base_access;
-	p->launch.n_base = p->gate->base.n;
+	struct rlimit files;
+
+	return g->n_alive >= LENT_MAX || getrlimit(RLIMIT_NOFILE, &files) < 0 ||
+	       files.rlim_cur < LENT_FILES;
+}
+
+/*
+ * Give the child the base. A message that stays is in flight, and descriptors
+ * in flight are counted for all processes of a user (unix(7), ETOOMANYREFS): it
+ * is for few processes with many children, not for many with few.
+ */
+static int give_base(struct prepared *p, struct err *err)
+{
+	struct gate *g = p->gate;
+	const bool parks = !g->base_is_parked && should_park(g);
+
+	/* complete before the message: the child reads it then */
+	p->launch.base = g->base_access;
+	p->launch.n_base = g->base.n;
+	p->launch.base_stays = g->base_is_parked || parks;
+	if (g->base_is_parked)
+		return 0;
+	if (!parks)
+		return grants_lend(&g->base, g->base_to, err);
+	if (grants_park(&g->base, g->base_to, err) < 0)
+		return -1;
+	fd_closep(&g->base_to);
+	g->base_is_parked = true;
+	return 0;
 }
 
 static int send_base(struct prepared *p, struct err *err)
@@ -92,8 +126,7 @@ static int send_base(struct prepared *p, struct err *err)
 			&p->rules, grant_rights(g->base.grant[i].what),
 			S_ISDIR(g->base.grant[i].st.st_mode));
 	g->base_access = access;
-	use_base(p);
-	if (grants_park(&g->base, g->base_to, err) < 0) {
+	if (give_base(p, err) < 0) {
 		g->base_access = NULL;
 		return -1;
 	}
@@ -107,9 +140,10 @@ static int end_wait(void *prepared, struct err *err)
 	struct prepared *p = prepared;
 	int r = send_base(p, err);
 
-	fd_closep(&p->gate->base_to);
-	if (r < 0)
+	if (r < 0) {
+		fd_closep(&p->gate->base_to);
 		fd_closep(&p->gate->base_fd);
+	}
 	return r;
 }
 
@@ -127,7 +161,8 @@ int prepare_base(struct prepared *p, struct err *err)
 	}
 	p->launch.fd[FD_BASE] = g->base_fd;
 	if (g->base_access) {
-		use_base(p);
+		if (give_base(p, err) < 0)
+			return -1;
 	} else {
 		p->launch.beside = end_wait;
 		p->launch.beside_arg = p;

@@ -73,10 +73,10 @@ struct gate {
 	bool is_root;
 	uint64_t spawned; /* programs started so far */
 	/* Files that every child may open, see gate_open_base(). With Landlock
-	   the first child waits for a message with all of them, which stays
-	   for the others. */
+	   each child waits for a message with all of them; with many children
+	   one message stays for all, and the gate has no descriptors left. */
 	struct grants base;
-	bool base_is_whole;
+	bool base_is_whole, base_is_parked;
 	int base_fd, base_to;	     /* where it waits, and is sent; owned */
 	const uint64_t *base_access; /* rights on each; NULL: not sent yet */
 	/* HOME as the caller names it, and without links; both NULL when

@@ -177,4 +177,25 @@ for _ in $(seq 40); do
 done
 is "a program that ends at once: its own status, each time" "$ended" ""
 
+# ---- many of one user at once ----
+
+cat >"$T/crowd.sh" <<'END'
+ulimit -n 1024
+for i in $(seq 30); do
+	"$1" exec -q -- sleep 5 2>"$2/said.$i" &
+done
+failed=0
+for pid in $(jobs -p); do
+	wait "$pid" || failed=$((failed + 1))
+done
+echo "$failed $(cat "$2"/said.* | sort | uniq -c)"
+END
+bin=$BIN
+if [[ $(id -u) -eq 0 ]]; then
+	as_user true
+	bin=$T/.bin/matins
+fi
+is "thirty of one user start side by side" \
+	"$(as_user bash "$T/crowd.sh" "$bin" "$T")" "0 "
+
 done_testing
