@@ -156,30 +156,35 @@ void grants_release(struct grants *g)
 	g->n = g->n_links = 0;
 }
 
-static int send_all(const struct grants *g, int to, unsigned flags,
-		    struct err *err)
+static long send_all(const struct grants *g, int to, unsigned flags)
 {
 	int fd[PASS_MAX];
-	long r;
 
 	assert(g->n && g->n <= PASS_MAX);
 	for (size_t i = 0; i < g->n; i++)
 		fd[i] = g->grant[i].fd;
-	r = pass_send(to, 0, fd, g->n, flags);
-	return r < 0 && r != -EAGAIN
-		       ? err_sys(err, (int)-r, "descriptors in a message")
-		       : 0;
+	return pass_send(to, 0, fd, g->n, flags);
+}
+
+static int say_unsent(long r, struct err *err)
+{
+	return err_sys(err, (int)-r, "descriptors in a message");
 }
 
 int grants_lend(const struct grants *g, int to, struct err *err)
 {
-	return send_all(g, to, MSG_DONTWAIT, err);
+	const long r = send_all(g, to, MSG_DONTWAIT);
+
+	/* starts that failed left messages: the queue is full of them */
+	return r < 0 && r != -EAGAIN ? say_unsent(r, err) : 0;
 }
 
 int grants_park(struct grants *g, int to, struct err *err)
 {
-	if (send_all(g, to, 0, err) < 0)
-		return -1;
+	const long r = send_all(g, to, 0);
+
+	if (r < 0)
+		return say_unsent(r, err);
 	close_all(g);
 	return 0;
 }
