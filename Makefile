@@ -202,7 +202,7 @@ deps: ## install the Debian packages that `make all` needs
 
 # ---- tests; each group ends in one line, and so does `check` over all ----
 
-CHECK_DEPS := libcmocka-dev slurm-wlm munge openssh-server openssh-client rsync clang clang-format clang-tidy shellcheck mandoc \
+CHECK_DEPS := libcmocka-dev slurm-wlm munge openssh-server openssh-client rsync sshfs clang clang-format clang-tidy shellcheck mandoc \
 	python3 python3-jsonpatch python3-jsonschema util-linux git curl openssl \
 	libtest-json-schema-acceptance-perl zsh fish postgresql musl-tools \
 	netcat-openbsd cron systemd chromium strace python3-venv \

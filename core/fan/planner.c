@@ -570,9 +570,26 @@ static int place(struct planner *p, struct err *err)
 	return err_sys(err, errno, "%s", p->o->dir);
 }
 
+/* Results are linked into place: refuse a file system that makes no links. */
+static int check_links(const struct planner *p, struct err *err)
+{
+	if (linkat(p->dir, "inputs.jsonl", p->dir, "link", 0) < 0)
+		return errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS
+			       ? err_set(err, ERR_CONFIG,
+					 "%s: its file system makes no hard "
+					 "links, by which the first result of "
+					 "an input counts: name a folder of "
+					 "another one",
+					 p->o->dir)
+			       : err_sys(err, errno, "%s/link", p->draft);
+	(void)!unlinkat(p->dir, "link", 0);
+	return 0;
+}
+
 static int fill_draft(struct planner *p, struct err *err)
 {
 	if (make(p, "inputs.jsonl", &p->inputs, err) < 0 ||
+	    check_links(p, err) < 0 ||
 	    make(p, "manifest.json", &p->manifest, err) < 0 ||
 	    write_head(p, err) < 0 || read_inputs(p, err) < 0 ||
 	    end_shard(p, err) < 0 ||

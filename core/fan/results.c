@@ -288,6 +288,19 @@ void results_close_inputs(struct results_inputs *in)
 
 /* ---- files that are made on the way ---- */
 
+/* Is a name taken? Some file systems of a network say EPERM, not EEXIST, where
+   another machine took it a moment ago. errno stays. */
+static bool is_there(const struct results *s, const char *name)
+{
+	const int sys = errno;
+	struct stat st;
+	bool is = sys == EEXIST ||
+		  fstatat(s->dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+
+	errno = sys;
+	return is;
+}
+
 /* Make the folders of a name; 0 or -1 and errno. */
 static int make_folders(const struct results *s, const char *name)
 {
@@ -296,7 +309,7 @@ static int make_folders(const struct results *s, const char *name)
 	for (const char *slash = strchr(name, '/'); slash;
 	     slash = strchr(slash + 1, '/')) {
 		snprintf(part, sizeof(part), "%.*s", (int)(slash - name), name);
-		if (mkdirat(s->dir, part, 0700) < 0 && errno != EEXIST)
+		if (mkdirat(s->dir, part, 0700) < 0 && !is_there(s, part))
 			return -1;
 	}
 	return 0;
@@ -322,10 +335,12 @@ static int link_in(const struct results *s, const char *from, const char *to)
 	if (errno == ENOENT && make_folders(s, to) == 0 &&
 	    linkat(s->dir, from, s->dir, to, 0) == 0)
 		return 0;
+	if (!is_there(s, to))
+		return -1;
 	/* NFS may have linked it, and lost the answer */
-	if (errno == EEXIST && fstatat(s->dir, from, &st, 0) == 0 &&
-	    st.st_nlink == 2)
+	if (fstatat(s->dir, from, &st, 0) == 0 && st.st_nlink == 2)
 		return 0;
+	errno = EEXIST;
 	return -1;
 }
 
@@ -334,7 +349,7 @@ static int touch(const struct results *s, const char *name)
 	int fd = create(s, name);
 
 	if (fd < 0)
-		return errno == EEXIST ? 0 : -1;
+		return is_there(s, name) ? 0 : -1;
 	close(fd);
 	return 0;
 }

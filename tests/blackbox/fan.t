@@ -372,6 +372,32 @@ if command -v strace >/dev/null && strace -o trace true 2>/dev/null; then
 		grep -qrF "$(<whole.json)" d/results d/retried
 	for shard in 0 1 2; do run_matins fan exec d --shard $shard; done
 	is "and nothing is missing" "$(count missing)" 0
+
+	# a file system of a network says EPERM where another machine was faster
+	run_matins fan plan hello --inputs in.jsonl --per-shard 1 -o links
+	ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 \
+		strace -qq -o trace -e trace=linkat \
+		-e inject=linkat:error=EPERM:delay_enter=1500000:when=1 \
+		"$BIN" fan exec links --shard 0 >told 2>&1 &
+	pid=$!
+	draft=
+	drafted() {
+		draft=$(find links/tmp -type f -size +0 2>/dev/null)
+		[[ -n $draft ]] || ! kill -0 $pid 2>/dev/null
+	}
+	wait_for 10 drafted
+	key=$(sed -E 's/.*"key":"([0-9a-f]*)".*/\1/' "$draft")
+	mkdir -p "links/results/${key:0:2}"
+	cp "$draft" "links/results/${key:0:2}/$key.json"
+	wait $pid
+	is "a result whose place was taken on a file system of a network is done" $? 0
+	is "and came second" "$(find links/dropped -type f | wc -l)" 1
+	ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 \
+		strace -qq -o trace -e trace=linkat -e inject=linkat:error=EPERM \
+		"$BIN" fan plan hello --inputs in.jsonl -o linkless 2>told
+	is "plan: a file system without links is refused" $? 1
+	file_like "plan: and why" told 'linkless: its file system makes no hard links'
+	ok "plan: and nothing stays" bash -c '! compgen -G "linkless*"'
 else
 	skip "a result that is put back" "no strace that works"
 fi

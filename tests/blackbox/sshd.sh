@@ -38,6 +38,7 @@ throwaway_sshd() {
 		UsePAM no
 		PasswordAuthentication no
 		MaxStartups 50
+		Subsystem sftp internal-sftp
 		SetEnv PATH=/usr/bin:/bin
 	END
 	cat >ssh/config <<-END
