@@ -647,49 +647,55 @@ void results_end_work(struct results *s)
 	fd_closep(&s->mark);
 }
 
-/* Call `each` for the names of a folder; nothing where there is none. */
-static void each_name(const struct results *s, const char *folder,
-		      void (*each)(struct results *s, int dir, const char *name,
-				   void *arg),
-		      void *arg)
+/* Names of a folder; none where there is no such folder. */
+struct names {
+	DIR *d; /* owned, or NULL */
+	int fd; /* of it */
+};
+
+static struct names names_of(const struct results *s, const char *folder)
 {
 	int fd = openat(s->dir, folder,
 			O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct names n = {fd < 0 ? NULL : fdopendir(fd), fd};
+
+	if (fd >= 0 && !n.d)
+		close(fd);
+	return n;
+}
+
+/* The next one; NULL behind the last, and all is closed. */
+static const char *next_name(struct names *n)
+{
 	const struct dirent *e;
 
-	while (d && (e = readdir(d)))
+	while (n->d && (e = readdir(n->d)))
 		if (e->d_name[0] != '.')
-			each((struct results *)(uintptr_t)s, fd, e->d_name,
-			     arg);
-	if (d)
-		closedir(d);
-}
-
-/* The process of a draft: all but what stands behind the last dot. */
-static void sweep_draft(struct results *s, int dir, const char *name, void *arg)
-{
-	char who[160];
-	const char *dot = strrchr(name, '.');
-
-	(void)arg;
-	snprintf(who, sizeof(who), "%.*s", dot ? (int)(dot - name) : 0, name);
-	if (!was_alive(s, who, GONE_S))
-		(void)!unlinkat(dir, name, 0);
-}
-
-static void sweep_mark(struct results *s, int dir, const char *name, void *arg)
-{
-	(void)arg;
-	if (!was_alive(s, name, GONE_S))
-		(void)!unlinkat(dir, name, 0);
+			return e->d_name;
+	if (n->d)
+		closedir(n->d);
+	n->d = NULL;
+	return NULL;
 }
 
 void results_sweep(struct results *s)
 {
-	/* in this order: drafts of others are judged by their marks */
-	each_name(s, "tmp", sweep_draft, NULL);
-	each_name(s, "running", sweep_mark, NULL);
+	struct names n;
+	const char *name, *dot;
+	char who[160];
+
+	/* in this order: drafts of others are judged by their marks; the name
+	   of a draft is that of its process, a dot and a number */
+	for (n = names_of(s, "tmp"); (name = next_name(&n));) {
+		dot = strrchr(name, '.');
+		snprintf(who, sizeof(who), "%.*s", dot ? (int)(dot - name) : 0,
+			 name);
+		if (!was_alive(s, who, GONE_S))
+			(void)!unlinkat(n.fd, name, 0);
+	}
+	for (n = names_of(s, "running"); (name = next_name(&n));)
+		if (!was_alive(s, name, GONE_S))
+			(void)!unlinkat(n.fd, name, 0);
 }
 
 /* ---- claims ---- */
@@ -820,13 +826,10 @@ static bool is_whole(struct counting *c, const char *name, uint64_t number)
 	return r.state == FAN_OK || r.state == FAN_FAILED;
 }
 
-static void add_result(struct results *s, int dir, const char *name, void *arg)
+static void add_result(struct counting *c, const char *name)
 {
-	struct counting *c = arg;
 	uint64_t number;
 
-	(void)s;
-	(void)dir;
 	/* one in a folder that is not its own is never found again */
 	if (!fan_is_result(name) || strncmp(name, c->folder, 2) != 0)
 		return;
@@ -835,13 +838,10 @@ static void add_result(struct results *s, int dir, const char *name, void *arg)
 		buf_add(&c->results, &number, sizeof(number));
 }
 
-static void add_mark(struct results *s, int dir, const char *name, void *arg)
+static void add_mark(struct counting *c, const char *name)
 {
-	struct counting *c = arg;
 	uint64_t number;
 
-	(void)s;
-	(void)dir;
 	if (strlen(name) != SHA256_HEX_BYTES - 1)
 		return;
 	number = short_key(name);
@@ -890,6 +890,8 @@ static void count_folder(struct counting *c, unsigned i)
 {
 	const struct results *s = c->s;
 	const uint64_t *result;
+	struct names names;
+	const char *name;
 	char path[16];
 	uint64_t n = 0;
 
@@ -897,10 +899,12 @@ static void count_folder(struct counting *c, unsigned i)
 	buf_clear(&c->failed);
 	snprintf(c->folder, sizeof(c->folder), "%02x", i & 0xff);
 	snprintf(path, sizeof(path), "results/%s", c->folder);
-	each_name(s, path, add_result, c);
+	for (names = names_of(s, path); (name = next_name(&names));)
+		add_result(c, name);
 	snprintf(path, sizeof(path), "failed/%s", c->folder);
 	if (!c->c->is_looked && c->results.n)
-		each_name(s, path, add_mark, c);
+		for (names = names_of(s, path); (name = next_name(&names));)
+			add_mark(c, name);
 	/* of the two, marks are few: results are looked up among them */
 	sort_keys(&c->failed);
 	result = (const uint64_t *)(const void *)c->results.p;
@@ -911,9 +915,9 @@ static void count_folder(struct counting *c, unsigned i)
 	count_equal(c);
 }
 
-static void count_work(struct results *s, int dir, const char *name, void *arg)
+static void count_work(const struct results *s, int dir, const char *name,
+		       struct fan_counts *ret)
 {
-	struct counting *c = arg;
 	uint64_t work[3]; /* running, done, begin */
 	char text[MARK_BYTES];
 	AUTO(fd_closep)
@@ -925,20 +929,9 @@ static void count_work(struct results *s, int dir, const char *name, void *arg)
 	    !is_alive(s, name) ||
 	    !read_numbers((struct str){text, MARK_BYTES}, ' ', work, 3))
 		return;
-	c->c->running += work[0];
-	c->c->per_second_1000 +=
+	ret->running += work[0];
+	ret->per_second_1000 +=
 		work[1] * 1000 / (now > work[2] ? now - work[2] : 1);
-}
-
-static void count_dropped(struct results *s, int dir, const char *name,
-			  void *arg)
-{
-	struct counting *c = arg;
-
-	(void)s;
-	(void)dir;
-	(void)name;
-	c->c->duplicates++;
 }
 
 int results_count(struct results *s, bool is_deep, struct fan_counts *ret,
@@ -951,6 +944,8 @@ int results_count(struct results *s, bool is_deep, struct fan_counts *ret,
 			     .failed = BUF_INIT(BUF_UNBOUNDED),
 			     .text = BUF_INIT(LIMIT_MESSAGE_BYTES_MAX)};
 	const int fd = results_file(s, "equal");
+	struct names names;
+	const char *name;
 	uint64_t done;
 
 	*ret = (struct fan_counts){
@@ -960,10 +955,12 @@ int results_count(struct results *s, bool is_deep, struct fan_counts *ret,
 	c.equal = fd < 0 ? NULL : fdopen(fd, "r");
 	next_equal(&c);
 	/* work first: a result that comes meanwhile is not counted twice */
-	each_name(s, "running", count_work, &c);
+	for (names = names_of(s, "running"); (name = next_name(&names));)
+		count_work(s, names.fd, name, ret);
 	for (unsigned i = 0; i < 256; i++)
 		count_folder(&c, i);
-	each_name(s, "dropped", count_dropped, &c);
+	for (names = names_of(s, "dropped"); next_name(&names);)
+		ret->duplicates++;
 	if (c.equal)
 		fclose(c.equal);
 	buf_release(&c.results);
