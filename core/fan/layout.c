@@ -72,11 +72,11 @@ void manifest_row(const struct manifest_shard *shard, bool is_first,
 
 bool manifest_shard(struct str row, struct manifest_shard *ret)
 {
-	struct str offset = str_trim(str_first(str_skip(row, 2), 14));
-
-	snprintf(ret->sum, sizeof(ret->sum), "%.16s",
-		 row.n > 18 ? row.p + 18 : "");
-	return row.n == MANIFEST_ROW && str_uint64(offset, &ret->offset) &&
+	if (row.n != MANIFEST_ROW)
+		return false;
+	snprintf(ret->sum, sizeof(ret->sum), "%.16s", row.p + 18);
+	return str_uint64(str_trim(str_first(str_skip(row, 2), 14)),
+			  &ret->offset) &&
 	       strspn(ret->sum, "0123456789abcdef") == 16;
 }
 
