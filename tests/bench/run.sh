@@ -321,6 +321,10 @@ fan_step() {
 	call) printf '%s\n' '[[routines.one.steps]]' 'name = "call"' \
 		'type = "mcp-client"' 'server = "peer"' 'tool = "echo"' \
 		'params = { id = "$input.id" }' ;;
+	real) printf '%s\n' '[servers.real]' 'command = "node"' \
+		"args = [\"$everything\"]" '[[routines.one.steps]]' \
+		'name = "real"' 'type = "mcp-client"' 'server = "real"' \
+		'tool = "echo"' 'params = { message = "{{ $input.id }}" }' ;;
 	esac
 }
 
@@ -360,6 +364,12 @@ fans() {
 	fan "exec, a script" script
 	fan "exec, a call" call
 	fan "exec, a script and a call" script call
+	everything=$PWD/build/npm/node_modules/@modelcontextprotocol/server-everything/dist/index.js
+	if [[ -e $everything ]]; then
+		fan "exec, a call of server-everything" real
+	else
+		echo "exec, a call of server-everything: left out, not installed"
+	fi
 }
 
 # posts CALLS: for curl, what batch is for us; the same bytes but for the id
