@@ -694,9 +694,10 @@ struct gate_said {
 
 /*
  * Run a tool of the system to its end, for the person and at a command of
- * theirs: crontab, systemctl, systemd-analyze; no configuration leads here. It
- * lies in a folder of the system, is not confined (crontab has its rights by
- * its group), and has the person's environment.
+ * theirs: crontab, systemctl, sbatch; no configuration leads here. It lies in a
+ * folder of the system, or in one of PATH that nobody else can write, as that
+ * of a cluster's scheduler; it is not confined (crontab has its rights by its
+ * group), and has the person's environment.
  *
  * argv     with argv[0], the name; ends in NULL
  * input    standard input

@@ -11,6 +11,7 @@
 #include "core/base/arena.h"
 #include "core/base/clock.h"
 #include "core/base/fd.h"
+#include "core/base/state_dir.h"
 #include "gate/child/process.h"
 
 #define TOOL_S 30
@@ -18,23 +19,58 @@
 
 extern char **environ;
 
-/* Folders of the system alone, whatever PATH says; NULL: it is in none. */
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	       access(path, X_OK) == 0;
+}
+
+/* Can the person and root alone write it? */
+static bool is_private(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 &&
+	       (st.st_uid == 0 || st.st_uid == geteuid()) &&
+	       !(st.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/* Folders of the system first, whatever PATH says; then those of PATH in which
+   nobody else can put a program. NULL: it is in none. */
 static const char *find_tool(const char *name, struct arena *arena)
 {
 	static const char *const folders[] = {"/run/wrappers/bin", "/usr/bin",
 					      "/bin",
 					      "/run/current-system/sw/bin"};
-	struct stat st;
+	struct str rest = str_of(env_text("PATH"));
+	const char *path, *folder;
 
 	for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
-		const char *path =
-			arena_printf(arena, "%s/%s", folders[i], name);
+		path = arena_printf(arena, "%s/%s", folders[i], name);
+		if (is_program(path))
+			return path;
+	}
+	while (rest.n) {
+		struct str part = str_cut(&rest, ':');
 
-		if (stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-		    access(path, X_OK) == 0)
+		folder = arena_strndup(arena, part.p, part.n);
+		path = arena_printf(arena, "%s/%s", folder, name);
+		if (*folder == '/' && is_program(path) && is_private(path) &&
+		    is_private(folder))
 			return path;
 	}
 	return NULL;
+}
+
+static int not_found(const char *name, struct err *err)
+{
+	return err_set(
+		err, ERR_UNKNOWN,
+		"%s is not in /usr/bin, nor in a folder of PATH in which "
+		"you and root alone can write: install it",
+		name);
 }
 
 /* Input and outputs lie in memory: no pipe can be full. */
@@ -89,8 +125,7 @@ int gate_run_tool(const char *const argv[], struct str input,
 	int r;
 
 	if (!path)
-		return err_set(err, ERR_UNKNOWN,
-			       "%s is not in /usr/bin: install it", argv[0]);
+		return not_found(argv[0], err);
 	r = make_files(argv[0], input, fd, err);
 	if (r == 0)
 		r = run_in(path, argv, fd, &ret->status, err);
@@ -125,8 +160,7 @@ int gate_start_tool(const char *const argv[], const int fd[3],
 	int r;
 
 	if (!path)
-		return err_set(err, ERR_UNKNOWN,
-			       "%s is not in /usr/bin: install it", argv[0]);
+		return not_found(argv[0], err);
 	r = process_execute(path, argv, (const char *const *)environ, fd, 3, 0,
 			    &p);
 	if (r)

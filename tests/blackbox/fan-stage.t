@@ -79,7 +79,24 @@ if [[ ${FAN_NS:-} ]]; then
 		'mount --bind /dev/null /usr/bin/rsync && exec "$@"' sh \
 		"$BIN" fan submit d --engine ssh --hosts hosts --stage fan
 	exit_is "without rsync: status 1" 1
-	err_like "without rsync: and that is said" 'rsync is not in /usr/bin: install it'
+	err_like "without rsync: and that is said" 'rsync is not in /usr/bin, nor in a folder of PATH'
+	mkdir -m 755 opt
+	printf '%s\n' '#!/bin/sh' 'echo 7' >opt/sbatch
+	chmod 755 opt/sbatch
+	submit_slurm() {
+		run_program /dev/null unshare --mount sh -c \
+			'! test -e /usr/bin/sbatch || mount --bind /dev/null /usr/bin/sbatch
+			PATH=$PWD/opt:$PATH exec "$@"' sh \
+			"$BIN" fan submit d --engine slurm
+	}
+	submit_slurm
+	exit_is "a scheduler in a folder of PATH is found" 0
+	file_like "and has taken a job" d/jobs.jsonl '"ids":\["7"'
+	chmod 777 opt
+	submit_slurm
+	exit_is "one in a folder that others can write is not" 1
+	err_like "and that is why" 'sbatch is not in .* in which you and root alone can write'
+	rm -r d/jobs.jsonl d/log
 else
 	skip "without rsync" "only root can hide it"
 fi
