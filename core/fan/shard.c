@@ -65,6 +65,22 @@ static void fail(struct shard *s)
 
 /* ---- the next input ---- */
 
+/* Say what is at work: what runs, and what has ended and is not kept yet. */
+static void beat(struct shard *s)
+{
+	s->beat_ns = now();
+	s->n_said = s->n_running;
+	results_beat(s->o->results,
+		     s->n_running + results_waiting(s->o->results),
+		     s->done->ok + s->done->failed);
+}
+
+/* Is the first result here? Until then each start is said at once. */
+static bool has_ended(const struct shard *s)
+{
+	return s->done->ok + s->done->failed > 0;
+}
+
 static bool is_here(const struct shard *s, const char *key)
 {
 	for (const struct item *i = s->item; i; i = i->next)
@@ -182,6 +198,8 @@ static bool next(void *arg, struct many_input *ret)
 		if (!claim(s, item))
 			continue;
 		s->n_running++;
+		if (!has_ended(s) && s->n_running == s->o->jobs)
+			beat(s);
 		*ret = (struct many_input){str_of(item->line), item};
 		return true;
 	}
@@ -189,14 +207,6 @@ static bool next(void *arg, struct many_input *ret)
 }
 
 /* ---- results ---- */
-
-static void beat(struct shard *s)
-{
-	s->beat_ns = now();
-	s->n_said = s->n_running;
-	results_beat(s->o->results, s->n_running,
-		     s->done->ok + s->done->failed);
-}
 
 static void commit(struct shard *s, bool is_end)
 {
@@ -318,8 +328,9 @@ static void on_tick(void *arg)
 
 	if (is_commit_due(s))
 		commit(s, false);
-	if (now() - s->beat_ns >
-	    (s->n_running == s->n_said ? BEAT_NS : COMMIT_NS))
+	if (now() - s->beat_ns > (s->n_running == s->n_said ? BEAT_NS
+				  : has_ended(s)	    ? COMMIT_NS
+							    : 0))
 		beat(s);
 }
 
