@@ -60,6 +60,7 @@ void manifest_head(const struct manifest *m, struct buf *out)
 	jw_end(&w);
 	jw_kv_int(&w, "per_shard", (int64_t)m->per_shard);
 	kv_wide(&w, "n_shards", m->n_shards);
+	jw_kv_cstr(&w, "shards_sha256", m->rows_sha256);
 	buf_adds(out, "," MANIFEST_TABLE);
 }
 
@@ -122,6 +123,7 @@ int manifest_read(struct str head, struct arena *arena, struct manifest *ret,
 		.inputs_sha256 = fan_word(inputs, "sha256", arena),
 		.per_shard = fan_number(all, "per_shard"),
 		.n_shards = fan_number(all, "n_shards"),
+		.rows_sha256 = fan_word(all, "shards_sha256", arena),
 	};
 	if (!*ret->routine || *ret->config_path != '/' || !ret->n_shards ||
 	    !ret->per_shard || !ret->n || !ret->n_keys)

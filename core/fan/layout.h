@@ -46,6 +46,7 @@ struct manifest {
 	uint64_t n_keys;   /* inputs that differ */
 	uint64_t per_shard, n_shards;
 	const char *inputs_sha256; /* of inputs.jsonl */
+	const char *rows_sha256;   /* of the table of shards */
 };
 
 /* Where a shard begins in inputs.jsonl, and which inputs it has. */
@@ -54,8 +55,7 @@ struct manifest_shard {
 	char sum[17]; /* of its lines: the first hex digits of their SHA-256 */
 };
 
-/* Bytes of one row in the table of shards, which ends the manifest; one of them
-   is read without the others. */
+/* Bytes of one row in the table of shards, which ends the manifest. */
 #define MANIFEST_ROW 37
 /* Text between the head and the rows. */
 #define MANIFEST_TABLE "\"shards\":[\n"

@@ -43,7 +43,7 @@ struct planner {
 	uint64_t n_bytes; /* of inputs.jsonl */
 	struct buf bucket[BUCKETS];
 	bool is_spilled; /* some bucket is in a file */
-	struct sha256 sum, shard_sum;
+	struct sha256 sum, shard_sum, rows_sum;
 	struct strlist needed; /* parameters that nothing declares */
 	uint64_t line, n_wrong;
 	struct strlist columns; /* of CSV; n = 0: not read yet */
@@ -212,6 +212,7 @@ static int end_shard(struct planner *p, struct err *err)
 	sha256_end_text(&p->shard_sum, hex);
 	snprintf(p->shard.sum, sizeof(p->shard.sum), "%.16s", hex);
 	manifest_row(&p->shard, !p->m.n_shards++, &row);
+	sha256_add(&p->rows_sum, row.p, row.n);
 	sha256_init(&p->shard_sum);
 	p->shard.offset = p->n_bytes;
 	return put(p->manifest, buf_str(&row), err);
@@ -509,11 +510,13 @@ static int count_equal(struct planner *p, struct err *err)
    in it are known. */
 static int write_head(struct planner *p, struct err *err)
 {
-	char hex[SHA256_HEX_BYTES];
-	struct sha256 sum = p->sum;
+	char inputs[SHA256_HEX_BYTES], rows[SHA256_HEX_BYTES];
+	struct sha256 sum = p->sum, rows_sum = p->rows_sum;
 
-	sha256_end_text(&sum, hex);
-	p->m.inputs_sha256 = hex;
+	sha256_end_text(&sum, inputs);
+	sha256_end_text(&rows_sum, rows);
+	p->m.inputs_sha256 = inputs;
+	p->m.rows_sha256 = rows;
 	buf_clear(&p->head);
 	manifest_head(&p->m, &p->head);
 	rewind(p->manifest);
@@ -669,6 +672,7 @@ int fan_plan(const struct fan_plan *o, struct manifest *ret, struct err *err)
 		p->bucket[i] = (struct buf)BUF_INIT(BUF_UNBOUNDED);
 	sha256_init(&p->sum);
 	sha256_init(&p->shard_sum);
+	sha256_init(&p->rows_sum);
 	describe(p, &arena, &params);
 	r = judge(o, &arena, err);
 	if (r == 0)

@@ -37,6 +37,7 @@ struct results {
 	const char *path;
 	int dir;	   /* owned */
 	uint64_t table_at; /* of the rows in the manifest */
+	struct buf rows;   /* that table, proved by the head */
 	const char *place; /* of this process: host, boot and pid namespace */
 	const char *who;
 	int mark; /* of this process at work; owned, -1 */
@@ -68,7 +69,28 @@ static int check_ours(const struct results *s, struct err *err)
 	return 0;
 }
 
-/* Read the manifest up to its table. */
+/* Read the rows, which say where each shard is and what it has, and hold them:
+   the file may be written at any time. */
+static int read_rows(struct results *s, int fd, struct err *err)
+{
+	char hex[SHA256_HEX_BYTES];
+
+	if (lseek(fd, (off_t)s->table_at, SEEK_SET) < 0 ||
+	    fd_read_all(fd, &s->rows, err) < 0)
+		return err_wrap(err, "%s/manifest.json", s->path);
+	if (s->rows.n / MANIFEST_ROW >= s->m.n_shards) {
+		s->rows.n = s->m.n_shards * MANIFEST_ROW;
+		sha256_hex(buf_str(&s->rows), hex);
+		if (strcmp(hex, s->m.rows_sha256) == 0)
+			return 0;
+	}
+	return err_set(err, ERR_CONFIG,
+		       "%s/manifest.json has not the shards that were planned: "
+		       "make a new plan",
+		       s->path);
+}
+
+/* Read the manifest. */
 static int read_head(struct results *s, struct err *err)
 {
 	AUTO(buf_release) struct buf head = BUF_INIT(LIMIT_CONFIG_BYTES * 8);
@@ -95,9 +117,10 @@ static int read_head(struct results *s, struct err *err)
 		return err_set(err, ERR_CONFIG, "not a %s", FAN_SCHEMA);
 	s->table_at = (uint64_t)(table - head.p) + strlen(MANIFEST_TABLE);
 	head.n = s->table_at;
-	return planned_check(s->path, buf_str(&head), err) < 0
-		       ? -1
-		       : manifest_read(buf_str(&head), &s->arena, &s->m, err);
+	if (planned_check(s->path, buf_str(&head), err) < 0 ||
+	    manifest_read(buf_str(&head), &s->arena, &s->m, err) < 0)
+		return -1;
+	return read_rows(s, fd, err);
 }
 
 /* Name this process, and the place where its number means it. */
@@ -131,6 +154,7 @@ int results_open(const char *dir, struct results **ret, struct err *err)
 	int r;
 
 	s->mark = s->dir = -1;
+	s->rows = (struct buf)BUF_INIT(BUF_UNBOUNDED);
 	s->path = arena_strdup(&s->arena, real ? real : dir);
 	s->dir = fd_open(s->path, O_RDONLY | O_DIRECTORY, 0);
 	name_self(s);
@@ -156,6 +180,7 @@ void results_close(struct results *s)
 	}
 	fd_closep(&s->mark);
 	fd_closep(&s->dir);
+	buf_release(&s->rows);
 	arena_release(&s->arena);
 	free(s);
 }
@@ -195,26 +220,6 @@ int results_file(const struct results *s, const char *name)
 	return open_regular(s->dir, name);
 }
 
-static int read_row(const struct results *s, uint64_t shard,
-		    struct manifest_shard *ret, struct err *err)
-{
-	AUTO(fd_closep) int fd = results_file(s, "manifest.json");
-	char row[MANIFEST_ROW];
-
-	if (fd < 0 || pread(fd, row, sizeof(row),
-			    (off_t)(s->table_at + shard * MANIFEST_ROW)) !=
-			      (ssize_t)sizeof(row))
-		return fd < 0 ? err_sys(err, errno, "%s/manifest.json", s->path)
-			      : err_set(err, ERR_SYNTAX,
-					"%s/manifest.json ends before its rows",
-					s->path);
-	if (!manifest_shard((struct str){row, sizeof(row)}, ret))
-		return err_set(err, ERR_SYNTAX,
-			       "%s/manifest.json: the row of shard %llu",
-			       s->path, (unsigned long long)shard);
-	return 0;
-}
-
 int results_open_inputs(const struct results *s, uint64_t shard,
 			struct results_inputs *ret, struct err *err)
 {
@@ -230,8 +235,14 @@ int results_open_inputs(const struct results *s, uint64_t shard,
 			       (unsigned long long)m->n_shards,
 			       (unsigned long long)shard);
 	if (shard != RESULTS_ALL) {
-		if (read_row(s, shard, &row, err) < 0)
-			return -1;
+		if (!manifest_shard(
+			    (struct str){s->rows.p + shard * MANIFEST_ROW,
+					 MANIFEST_ROW},
+			    &row))
+			return err_set(err, ERR_SYNTAX,
+				       "%s/manifest.json: the row of shard "
+				       "%llu",
+				       s->path, (unsigned long long)shard);
 		ret->left = shard == m->n_shards - 1
 				    ? m->n - shard * m->per_shard
 				    : m->per_shard;

@@ -339,6 +339,21 @@ exit_is "exec: inputs that are not those of the plan: status 1" 1
 err_like "exec: and the file is named" 'inputs.jsonl has not the inputs that were planned'
 run_matins fan exec d --shard 1
 exit_is "exec: another shard, of the same bytes, runs" 0
+# the row of the shard, with the digits of the other input
+cp d/manifest.json kept.json
+"$PYTHON" - <<'END'
+import hashlib
+lines = open("d/inputs.jsonl", "rb").read().splitlines(True)
+text = open("d/manifest.json").read()
+head, rows = text.split('"shards":[\n')
+digits = rows.split('"')[1]
+rows = rows.replace(digits, hashlib.sha256(b"".join(lines[:10])).hexdigest()[:16], 1)
+open("d/manifest.json", "w").write(head + '"shards":[\n' + rows)
+END
+run_matins fan exec d --shard 0
+exit_is "exec: a row of the plan was written for it: status 1" 1
+err_like "exec: and that is said" 'manifest.json has not the shards that were planned'
+cp kept.json d/manifest.json
 cp whole.jsonl d/inputs.jsonl
 chmod o+w d/inputs.jsonl
 run_matins fan exec d --shard 0
