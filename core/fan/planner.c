@@ -186,20 +186,21 @@ static bool lacks_needed(struct planner *p, const struct values *v)
 /* Does a line name a parameter twice? One of its values would be lost. */
 static bool has_twins(struct planner *p, struct str object)
 {
-	struct scan_iter it = scan_over(object), rest;
-	struct str name;
+	struct input *all;
+	size_t n = 0;
 
-	while (object.n && scan_next(&it)) {
-		name = scan_decoded(it.key, SIZE_MAX, &p->arena);
-		rest = it;
-		while (scan_next(&rest))
-			if (str_eq(scan_decoded(rest.key, SIZE_MAX, &p->arena),
-				   name)) {
-				say_wrong(p, "%.*s: is there twice",
-					  STR_ARG(name));
-				return true;
-			}
-	}
+	if (!object.n)
+		return false;
+	all = ARENA_ARRAY(&p->arena, struct input, scan_count(object) + 1);
+	for (struct scan_iter it = scan_over(object); scan_next(&it);)
+		all[n++].name = scan_decoded(it.key, SIZE_MAX, &p->arena);
+	qsort(all, n, sizeof(*all), by_name);
+	for (size_t i = 1; i < n; i++)
+		if (str_eq(all[i - 1].name, all[i].name)) {
+			say_wrong(p, "%.*s: is there twice",
+				  STR_ARG(all[i].name));
+			return true;
+		}
 	return false;
 }
 
