@@ -565,6 +565,7 @@ static void remove_copies(struct crew *c)
 
 	for (size_t i = 0; i < c->n_hosts; i++) {
 		struct host *h = &c->host[i];
+		struct err why = ERR_INIT;
 		const char *dir;
 
 		h->removal = (struct gate_again){0, -1};
@@ -576,9 +577,10 @@ static void remove_copies(struct crew *c)
 				    h->is_out ? "the host was left out"
 					      : "not all of its results are "
 						"here");
-		else
-			(void)!stage_remove(&c->stage, h->is.name, &h->removal,
-					    ERR_IGNORED);
+		else if (stage_remove(&c->stage, h->is.name, &h->removal,
+				      &why) < 0)
+			log_warning("%s: %s stays: %s", h->is.name, dir,
+				    why.msg);
 	}
 	for (size_t i = 0; i < c->n_hosts; i++)
 		if (gate_again_wait(&c->host[i].removal) > 0)
