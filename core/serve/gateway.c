@@ -92,12 +92,13 @@ struct deal {
 	struct query *queries; /* questions that are with the client */
 	const char *lacks;     /* method that the client could not be asked */
 	const char *needs;     /* and what it must declare for that */
-	bool is_asking;	 /* further questions may come together with them */
-	bool is_waiting; /* they are put, and none is answered */
-	bool is_early;	 /* it is kept until the era of the server is known */
-	bool is_held;	 /* it is kept until others have asked */
-	bool as_task;	 /* of one that is held */
-	bool has_state;	 /* of a question, requestState */
+	bool is_asking;	  /* further questions may come together with them */
+	bool is_waiting;  /* they are put, and none is answered */
+	bool is_answered; /* one is, since the last that was asked */
+	bool is_early;	  /* it is kept until the era of the server is known */
+	bool is_held;	  /* it is kept until others have asked */
+	bool as_task;	  /* of one that is held */
+	bool has_state;	  /* of a question, requestState */
 };
 
 /* A question of a server that is with the client. */
@@ -676,6 +677,7 @@ static void on_reply(void *arg, const struct server_reply *r)
 	uint64_t ask = q->ask;
 
 	q->deal->is_waiting = false;
+	q->deal->is_answered = true;
 	end_query(q);
 	if (r->result.p && scan_type(r->result) == SCAN_OBJECT) {
 		client_answer(client, ask, r->result);
@@ -746,7 +748,8 @@ static void on_put(void *arg)
 	struct deal *d;
 
 	while ((d = take_asking(up))) {
-		d->is_waiting = d->queries;
+		/* with an answer it goes on, and may send anything */
+		d->is_waiting = d->queries && !d->is_answered;
 		server_put(d->call);
 	}
 	while ((d = take_held(up)))
@@ -760,7 +763,7 @@ static void put_soon(struct deal *d)
 	struct loop *l = up->g->o.loop;
 
 	d->is_asking = true;
-	d->is_waiting = false;
+	d->is_waiting = d->is_answered = false;
 	if (!up->put.index)
 		loop_timer_set(l, &up->put,
 			       loop_now(l) + GATEWAY_ASK_MS * NS_PER_MS);
@@ -815,6 +818,7 @@ static void withdraw(struct upstream *up, uint64_t ask)
 				continue;
 			server_withdraw(d->call, q->question);
 			d->is_waiting = false;
+			d->is_answered = true;
 			end_query(q);
 			return;
 		}

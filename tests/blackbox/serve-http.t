@@ -8,17 +8,30 @@ ldconfig -p 2>/dev/null | grep -q 'libmicrohttpd\.so\.12' ||
 cat >frail.py <<'END'
 import json
 import sys
+import threading
 
 
 def put(**m):
     print(json.dumps({"jsonrpc": "2.0", **m}), flush=True)
 
 
+def elicit(call):
+    global n
+    n += 1
+    asking[f"q{n}"] = call
+    put(id=f"q{n}", method="elicitation/create", params={
+        "message": "what?", "requestedSchema": {
+            "type": "object", "properties": {"a": {"type": "string"}}}})
+
+
 held = None
+rooted = None  # call that asked for roots
 asking = {}  # id of a question: that of its call
 n = 0
 for line in sys.stdin:
     m = json.loads(line)
+    if "method" not in m and m["id"] == "roots":
+        threading.Timer(0.4, elicit, [rooted]).start()
     if "method" not in m and m["id"] in asking:
         call = asking.pop(m["id"])
         if call not in asking.values():
@@ -36,7 +49,8 @@ for line in sys.stdin:
     elif m["method"] == "tools/list":
         put(id=m["id"], result={"tools": [
             {"name": t, "inputSchema": {"type": "object"}}
-            for t in ("live", "say", "ask", "both", "change", "hold")] + [{
+            for t in ("live", "say", "ask", "both", "then", "change",
+                      "hold")] + [{
                 "name": "where", "inputSchema": {
                     "type": "object", "properties": {"place": {
                         "type": "string", "x-mcp-header": "Place"}}}}]})
@@ -44,12 +58,11 @@ for line in sys.stdin:
         put(id=m["id"], error={"code": -32601, "message": "no"})
     elif name in ("ask", "both"):
         for _ in range(1 if name == "ask" else 2):
-            n += 1
-            asking[f"q{n}"] = m["id"]
-            put(id=f"q{n}", method="elicitation/create", params={
-                "message": "what?", "requestedSchema": {
-                    "type": "object",
-                    "properties": {"a": {"type": "string"}}}})
+            elicit(m["id"])
+    elif name == "then":
+        rooted = m["id"]
+        put(id="roots", method="roots/list")
+        elicit(m["id"])
     elif name == "hold":
         held = m["id"]
         with open("held", "w", encoding="ascii"):
@@ -178,6 +191,8 @@ nothing_left "a session that is ended: nothing is left" "$T/begun; sleep 986"
 is "clients that are slow hold nobody up" "$(scene slow)" ""
 is "what a head says must be what the message says" "$(scene heads)" ""
 is "a question is put to no other client" "$(scene crossed)" ""
+is "a call that has one answer may ask: its questions go to nobody else" \
+	"$(scene quick)" ""
 is "questions that are not answered keep no other client from being asked" \
 	"$(scene left)" ""
 is "a question that is not declared fails the call, in each era's way" \

@@ -333,6 +333,49 @@ def crossed(_):
         say("answer", r)
 
 
+def quick(mine):
+    """One of two questions is answered at once; the next one comes while
+    another client's call runs."""
+    can = {"elicitation": {}, "roots": {}}
+    mine.hello(can)
+    other = Client()
+    other.hello(can)
+    r = mine.call("tools/call", {"name": "mcp__frail__then"})
+    asked = 0
+    while asked < 2:
+        line = r.r.readline()
+        if not line:
+            say("the call ended")
+            return
+        if not line.startswith(b"data: "):
+            continue
+        asked += 1
+        m = json.loads(line[6:])
+        if m.get("method") == "roots/list":
+            answer = Client()
+            answer.session = mine.session
+            answer.ask(body=json.dumps({"jsonrpc": "2.0", "id": m["id"],
+                                        "result": {"roots": []}})).text()
+    if os.path.exists("held"):
+        os.remove("held")
+    other.begin(False)
+    wait_for("held")
+    end = time.monotonic() + 1.5
+    got = b""
+    while (left_s := end - time.monotonic()) > 0:
+        if select.select([other.c.sock], [], [], left_s)[0]:
+            more = other.c.sock.recv(65536)
+            got += more
+            if not more:
+                break
+    if b"elicitation" in got:
+        say("the other one was asked", got)
+    Client().alone("tools/call", {"name": "mcp__frail__live"}).text()
+    end = Client()
+    end.session = mine.session
+    end.ask("DELETE").text()
+
+
 def left(_):
     """Clients are asked while others have left questions without an answer;
     several questions at once are put at once."""
