@@ -462,19 +462,23 @@ static void add_path(struct naming *n, const char *key, const char *path)
 static bool is_row_granted(struct naming *n, const char *key, const char *value)
 {
 	struct foreign_paths *p = n->paths;
-	const bool is_write = strcmp(key, "write") == 0;
-	const char *path = path_resolve(value, n->dir, &n->f->arena), *row;
+	const bool is_write = strcmp(key, "write") == 0,
+		   is_exec = strcmp(key, "exec") == 0;
+	const char *path = path_resolve(value, n->dir, &n->f->arena);
+	const char *row = NULL;
 	char real[PATH_MAX];
 
 	if (p->grants_all)
 		return true;
 	if (!str_has_word("read write exec", str_of(key)))
 		return false;
-	if (strcmp(key, "exec") == 0 && !strchr(value, '/'))
+	if (is_exec && !strchr(value, '/'))
 		return true;
 	path = realpath(path, real) ? real : path;
-	row = place_around(&p->write, path);
-	if (!row && !is_write)
+	/* the options are about data: nothing there may be executed */
+	if (!is_exec)
+		row = place_around(&p->write, path);
+	if (!row && !is_write && !is_exec)
 		row = place_around(&p->read, path);
 	if (row)
 		list_add_new(&p->used, &n->f->arena, row);
@@ -658,7 +662,10 @@ static void name_one(struct naming *n, const char *what, const char *text,
 
 	if (!path)
 		return;
-	path = path_resolve(path, cwd ? cwd->string.p : n->s->folder,
+	path = path_resolve(path,
+			    cwd		      ? cwd->string.p
+			    : n->s->starts_in ? n->s->starts_in
+					      : n->s->folder,
 			    &n->f->arena);
 	if (n->is_left) {
 		leave(n, realpath(path, real) ? real : path);
@@ -696,9 +703,12 @@ static void name_opened(struct naming *n, const char *what, const char *text)
 	char real[PATH_MAX], of_script[PATH_MAX];
 	struct stat st;
 
-	text = path_resolve(
-		text, path_resolve(cwd ? cwd->string.p : ".", n->dir, arena),
-		arena);
+	text = path_resolve(text,
+			    path_resolve(cwd		   ? cwd->string.p
+					 : n->s->starts_in ? n->s->starts_in
+							   : ".",
+					 n->dir, arena),
+			    arena);
 	if (stat(text, &st) < 0 || !S_ISREG(st.st_mode) ||
 	    !realpath(text, real) || !has(n, real, GATE_ACCESS_READ) ||
 	    has_one(n->e.base, n->e.n_base, real, GATE_ACCESS_READ) ||
