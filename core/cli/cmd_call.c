@@ -171,8 +171,10 @@ static int agree(struct target *t, struct str params, struct err *err)
 	text_given(t->scrub, params, &question);
 	buf_adds(&question, "?");
 	live_clear(&t->live);
+	target_hold_questions(t, true);
 	is_confirmed = approve_person_is_here() &&
 		       confirm_in_loop(&t->loop, buf_cstr(&question));
+	target_hold_questions(t, false);
 	if (t->loop.signal)
 		return target_interrupted(t, err);
 	why = tool_policy_names(&t->keys, t->tool, target_grants(t),

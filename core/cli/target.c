@@ -224,7 +224,7 @@ static void begin_next(struct ask_person *p)
 	p->live->is_held = q;
 	if (!q && p->typed.fd >= 0)
 		loop_unwatch(p->loop, &p->typed);
-	if (!q || q->begun)
+	if (!q || q->begun || p->is_held)
 		return;
 	q->begun = true;
 	if (p->ended) {
@@ -337,6 +337,13 @@ static void on_typed(void *arg, UNUSED uint32_t events)
 	}
 }
 
+static void watch_typed(struct ask_person *p)
+{
+	if (!p->is_held && loop_watch(p->loop, &p->typed, STDIN_FILENO, EPOLLIN,
+				      on_typed, p, ERR_IGNORED) < 0)
+		p->ended = true;
+}
+
 /* Ask what CLIENT_ASKED (elicitation/create) says. */
 static void ask_person(struct ask_person *p, const struct client_event *e)
 {
@@ -363,9 +370,22 @@ static void ask_person(struct ask_person *p, const struct client_event *e)
 	*last = q;
 	if (!p->line.max)
 		p->line = (struct buf)BUF_INIT(LINE_BYTES);
-	if (q == p->first && loop_watch(p->loop, &p->typed, STDIN_FILENO,
-					EPOLLIN, on_typed, p, &err) < 0)
-		p->ended = true;
+	if (q == p->first)
+		watch_typed(p);
+	begin_next(p);
+}
+
+void target_hold_questions(struct target *t, bool holds)
+{
+	struct ask_person *p = &t->person;
+
+	while (holds && p->first && !t->loop.signal &&
+	       loop_turn(&t->loop, ERR_IGNORED) == 0)
+		;
+	p->is_held = holds;
+	if (holds || !p->first)
+		return;
+	watch_typed(p);
 	begin_next(p);
 }
 

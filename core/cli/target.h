@@ -50,6 +50,7 @@ struct ask_person {
 	struct loop_watch typed;
 	struct buf line; /* begin of a typed line */
 	bool ended;	 /* stdin has ended */
+	bool is_held;	 /* another question has the terminal */
 };
 
 /* Files of --save. */
@@ -237,6 +238,9 @@ void target_write_failure(struct target *t, const struct client_event *e,
 void target_print_error(struct target *t, const struct target_answer *a);
 /* Set the error of a command that a signal ended; returns -1. */
 int target_interrupted(const struct target *t, struct err *err);
+/* Let questions of the server wait, while we ask ourselves; one that is open is
+   waited for. */
+void target_hold_questions(struct target *t, bool holds);
 
 /*
  * Keep the first text of a failing server or tool that names a refused or
