@@ -507,21 +507,49 @@ static int show(struct wrapping *w, struct str now, struct err *err)
 	return put(buf_str(&shown), PUT_TEXT, err);
 }
 
-/* Can the form of that server alone be edited? */
-static bool is_editable(struct wrapping *w, size_t at)
+/* Can the forms of these servers alone be edited? */
+static bool are_editable(struct wrapping *w, size_t from, size_t to)
 {
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	AUTO(buf_wipe) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct import_source src = w->f.src;
 	struct wrap alone = w->w;
 
-	alone.server = ARENA_ARRAY(&w->f.arena, struct wrap_server, alone.n);
+	/* what an attempt reads goes with it */
+	src.arena = &arena;
+	alone.src = &src;
+	alone.server = ARENA_ARRAY(&arena, struct wrap_server, alone.n + 1);
 	for (size_t i = 0; i < alone.n; i++) {
 		alone.server[i] = w->w.server[i];
-		if (i == at)
+		if (i >= from && i < to)
 			continue;
 		alone.server[i].before.n = 0;
 		alone.server[i].goes = false;
 	}
 	return wrap_text(&alone, &text, ERR_IGNORED) == 0;
+}
+
+/* Leave servers as they are whose form cannot be edited: a part with one is
+   cut in two, so that few of many cost few attempts. */
+static void leave_odd(struct wrapping *w, size_t from, size_t to)
+{
+	struct wrap_server *s = &w->w.server[from];
+	const size_t half = from + (to - from) / 2;
+
+	if (from == to || are_editable(w, from, to))
+		return;
+	if (to - from > 1) {
+		leave_odd(w, from, half);
+		leave_odd(w, half, to);
+		return;
+	}
+	if (!s->before.n || s->goes)
+		return;
+	log_warning("wrap: %s has a form that cannot be edited: it stays as it "
+		    "is",
+		    s->name);
+	s->before.n = 0;
+	w->has_failed = true;
 }
 
 /*
@@ -535,28 +563,23 @@ static int edit_text(struct wrapping *w, struct buf *now, struct err *err)
 
 	if (wrap_text(&w->w, now, &why) == 0)
 		return 0;
-	for (size_t i = 0; i < w->w.n; i++) {
-		struct wrap_server *s = &w->w.server[i];
-
-		if (s->before.n && !s->goes && !is_editable(w, i)) {
-			log_warning("wrap: %s has a form that cannot be "
-				    "edited: it stays as it is",
-				    s->name);
-			s->before.n = 0;
-			w->has_failed = true;
-		}
-		n += s->before.n > 0 || s->goes;
-	}
+	leave_odd(w, 0, w->w.n);
+	for (size_t i = 0; i < w->w.n; i++)
+		n += w->w.server[i].before.n > 0 || w->w.server[i].goes;
 	buf_clear(now);
 	return n ? wrap_text(&w->w, now, err) : 1;
 }
 
-/* Drop the text that was kept for a file that could not be written. */
+/* Drop the text that was kept for a file that could not be written; not where
+   the new text is there all the same, as after a sync that failed. */
 static void drop_kept(struct wrapping *w, struct str now)
 {
+	AUTO(buf_wipe) struct buf is = BUF_INIT(TREE_BYTES_MAX);
 	const char *path, *starts;
 
-	if (kept_path(w, now, &path, ERR_IGNORED) < 0)
+	if (fd_read_regular(w->path, &is, ERR_IGNORED) < 0 ||
+	    !str_eq(buf_str(&is), buf_str(&w->old)) ||
+	    kept_path(w, now, &path, ERR_IGNORED) < 0)
 		return;
 	(void)unlink(path);
 	if (!newest_kept(w, path) && starts_path(w, &starts, ERR_IGNORED) == 0)
@@ -577,9 +600,8 @@ static int write_file(struct wrapping *w, struct str now, struct err *err)
 			       "%s changed during the wrap; wrap again",
 			       w->path);
 	if ((w->behind.n && behind_write(&w->behind, err) < 0) ||
-	    keep(w, now, err) < 0 || keep_starts(w, err) < 0)
-		return -1;
-	if (put_file(w, now, err) < 0) {
+	    keep(w, now, err) < 0 || keep_starts(w, err) < 0 ||
+	    put_file(w, now, err) < 0) {
 		drop_kept(w, now);
 		return -1;
 	}

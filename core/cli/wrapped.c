@@ -47,7 +47,12 @@ int wrapped_write(const char *path, const struct buf *list, struct err *err)
 	/* a list that cannot be read begins again: its starts are said */
 	if (fd_read_regular(path, &all, ERR_IGNORED) < 0)
 		buf_clear(&all);
-	buf_add_str(&all, buf_str(list));
+	if (buf_add_str(&all, buf_str(list)) == BUF_FULL) {
+		buf_clear(&all);
+		if (buf_add_str(&all, buf_str(list)) == BUF_FULL)
+			return err_set(err, ERR_LIMIT, "%s: too many starts",
+				       path);
+	}
 	return fd_replace_file(path, buf_str(&all), 0600, true, err);
 }
 
