@@ -219,12 +219,15 @@ static int begin(struct worker *w, struct err *err)
 
 /* Rank of one that waits, the least first: how many run of its client, then of
    its session, then of its name. UINT_MAX: it may not begin. */
-static unsigned rank_of(const struct worker *of)
+static unsigned rank_of(const struct worker *of,
+			const struct worker *const *running, size_t n)
 {
 	unsigned client = 0, session = 0, name = 0;
 
-	for (const struct worker *w = of->all->first; w; w = w->next) {
-		if (w->runs.pid <= 0 || w->work.client != of->work.client)
+	for (size_t i = 0; i < n; i++) {
+		const struct worker *w = running[i];
+
+		if (w->work.client != of->work.client)
 			continue;
 		client++;
 		if (w->work.session != of->work.session)
@@ -237,14 +240,21 @@ static unsigned rank_of(const struct worker *of)
 	return (client << 16) + (session << 8) + name;
 }
 
-/* NULL: none may begin. */
+/* NULL: none may begin. Thousands may wait, of which few run. */
 static struct worker *next_waiting(const struct workers *all)
 {
+	const struct worker *running[WORKERS_MAX];
 	struct worker *found = NULL;
 	unsigned least = UINT_MAX;
+	size_t n = 0;
 
+	for (const struct worker *w = all->first; w && n < WORKERS_MAX;
+	     w = w->next)
+		if (w->runs.pid > 0)
+			running[n++] = w;
 	for (struct worker *w = all->first; w; w = w->next) {
-		unsigned rank = w->runs.pid > 0 ? UINT_MAX : rank_of(w);
+		unsigned rank =
+			w->runs.pid > 0 ? UINT_MAX : rank_of(w, running, n);
 
 		if (rank >= least)
 			continue;
