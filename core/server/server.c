@@ -316,6 +316,7 @@ static bool find_undeclared(const struct server_call *c, struct str result,
 		struct str params = scan_some(it.value, "params");
 
 		buf_clear(&u->method);
+		u->needs = NULL;
 		if (!scan_string(scan_some(it.value, "method"), &u->method))
 			return true;
 		u->needs = server_needs(buf_str(&u->method), params);
