@@ -131,7 +131,8 @@ static bool is_bare(const struct toml_value *root)
 	for (size_t i = 0; root->type == TOML_TABLE && i < root->table.n; i++) {
 		const struct toml_value *v = &root->table.member[i].value;
 
-		if (!toml_get(v, "command") && !toml_get(v, "url"))
+		if (strcmp(root->table.member[i].key, "<<") != 0 &&
+		    !toml_get(v, "command") && !toml_get(v, "url"))
 			return false;
 	}
 	return root->type == TOML_TABLE || root->type == TOML_ARRAY;
@@ -153,8 +154,10 @@ size_t client_servers(struct import_source *src, const struct toml_value *root,
 		if (containers[i].format < 0 ||
 		    containers[i].format == (int)format)
 			follow(&v, root, str_of(containers[i].path));
-	visit_merge(&v, root);
+	/* << of a bare one is visited with the servers beside it */
 	if (!v.n && is_bare(root))
 		visit_all(&v, root);
+	else
+		visit_merge(&v, root);
 	return v.n;
 }

@@ -90,6 +90,8 @@ bool env_file_next(struct str *text, struct env_line *ret)
 	while (n < text->n && text->p[n] != '\n' && text->p[n] != '\r')
 		n++;
 	read_line((struct str){text->p, n}, ret);
-	*text = str_skip(*text, n + (n < text->n));
+	*text = str_skip(*text, n);
+	/* CR and LF are one end, for the numbers of lines */
+	*text = str_skip(*text, str_starts(*text, "\r\n") ? 2 : text->n > 0);
 	return true;
 }

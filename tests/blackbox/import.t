@@ -279,6 +279,9 @@ echo '{"a": {"b": 1}}' >none.json
 bad "no servers" none.json 'no MCP servers'
 ln -s none.json link.json
 bad "a link is its file" link.json 'no MCP servers'
+echo '{"<<": {"command": "true"}, "aa": {"command": "echo"}}' >merge.json
+run_matins import merge.json
+out_like "a name of YAML for all the rest hides no server beside it" 'servers\.aa'
 cat >names.json <<-'END'
 	{"mcpServers": {
 		"a\"]\n[caveats]\nx = \"": {"command": "x", "description": "y\n[caveats]\n\u202e"},
