@@ -281,10 +281,13 @@ static bool is_advised(const struct search *f, const char *path)
 	       (read && place_around(&read->values, path));
 }
 
-/* A path in the folder, as it is written from there; "/" shortens none. */
+/* A path in the folder, as it is written from there; "/" shortens none. It may
+   be the folder itself. */
 static const char *from_folder(const char *path, const char *folder)
 {
-	return strcmp(folder, "/") == 0 ? path : path + strlen(folder) + 1;
+	const size_t n = strlen(folder);
+
+	return strcmp(folder, "/") == 0 ? path : path[n] ? path + n + 1 : ".";
 }
 
 /* Files of the folder that the program looked for, as they are written. */

@@ -805,4 +805,7 @@ run_matins exec --read "$HOME/srv" -- ls "$HOME/srv"
 out_is "in /, the advice makes it work" a
 cd "$T" || exit
 
+run_matins exec -- ls "$PWD"
+err_unlike "the folder itself is advised by a dot" "read ''"
+
 done_testing
