@@ -398,7 +398,8 @@ static void add_base_rules(struct launch *l)
 
 	if (l->fd[FD_RULESET] < 0)
 		return;
-	n = pass_take(CHILD_FD(FD_BASE), fd, l->base_stays ? MSG_PEEK : 0);
+	n = l->base_stays ? pass_take(CHILD_FD(FD_BASE), fd, MSG_PEEK)
+			  : pass_take(CHILD_FD(FD_SOCK), fd, 0);
 	/* .n_base is complete by now */
 	if (n >= 0 && (size_t)n != l->n_base)
 		n = -EMFILE;

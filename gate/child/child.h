@@ -125,11 +125,12 @@ struct launch {
 	int *slots;
 	const struct late_rule *late; /* added to the ruleset by init */
 	size_t n_late;
-	/* Rights on the files in FD_BASE, as the kernel takes them; added to
-	   the ruleset by the program. Complete when the message is there. */
+	/* Rights on the files of the base, as the kernel takes them; added to
+	   the ruleset by the program. Complete when their message is there. */
 	const uint64_t *base;
 	size_t n_base;	     /* at most PASS_MAX */
-	bool base_stays;     /* the message is for all children */
+	bool base_stays;     /* it is in FD_BASE for all children; else it comes
+				over FD_SOCK */
 	void *program_stack; /* upper end of it */
 	/* at most PASS_MAX */
 	const struct child_socket *listen;
@@ -164,9 +165,9 @@ struct launch {
 	 */
 	bool (*serve)(int listener, int *diag, void *arg);
 	void *serve_arg;
-	/* The gate calls it beside the child. It sends what is waited for in
-	   FD_BASE. NULL: that is there. */
-	int (*beside)(void *arg, struct err *err);
+	/* The gate calls it beside the child. It sends the message of the base;
+	   sock is the other end of FD_SOCK. NULL: that is there. */
+	int (*beside)(void *arg, int sock, struct err *err);
 	void *beside_arg;
 	/* Likewise; without its leave, .leave, the program is not executed.
 	   NULL: it need not wait. */

@@ -281,7 +281,7 @@ static int work_beside(struct launch *l, int sock, struct err *err)
 {
 	struct clock *clock = clock_system();
 	uint64_t begin = clock->now_ns(clock);
-	int r = l->beside ? l->beside(l->beside_arg, err) : 0;
+	int r = l->beside ? l->beside(l->beside_arg, sock, err) : 0;
 
 	if (r == 0)
 		r = give_leave(l, sock, err);

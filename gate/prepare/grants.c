@@ -173,10 +173,11 @@ static int say_unsent(long r, struct err *err)
 
 int grants_lend(const struct grants *g, int to, struct err *err)
 {
-	const long r = send_all(g, to, MSG_DONTWAIT);
+	const long r = send_all(g, to, MSG_NOSIGNAL);
+	/* the child itself says why it has ended */
+	const bool has_ended = r == -EPIPE || r == -ECONNRESET;
 
-	/* starts that failed left messages: the queue is full of them */
-	return r < 0 && r != -EAGAIN ? say_unsent(r, err) : 0;
+	return r < 0 && !has_ended ? say_unsent(r, err) : 0;
 }
 
 int grants_park(struct grants *g, int to, struct err *err)

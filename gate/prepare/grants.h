@@ -143,10 +143,9 @@ int grants_open_base(struct grants *g, enum base_part part, struct err *err)
 bool grants_near_base(const char *path) MUST_USE;
 
 /*
- * Send copies of all descriptors, for one child. Does not wait: a queue that is
- * full has enough of them. At most PASS_MAX.
+ * Send copies of all descriptors to one child. At most PASS_MAX.
  *
- * to      a socket whose other end the child reads
+ * to      a socket of which the child has the other end, or had: no error
  * errors  ERR_SYS
  */
 int grants_lend(const struct grants *g, int to, struct err *err) MUST_USE;

@@ -74,8 +74,7 @@ bool gate_base_covers(struct gate *g, const char *path, unsigned what)
 		grants_cover(&g->base, path, what));
 }
 
-/* Children beside whom the gate keeps the descriptors of the base; fewer than
-   messages that a socket queues (net.unix.max_dgram_qlen, 10). */
+/* Children beside whom the gate keeps the descriptors of the base. */
 #define LENT_MAX 8
 /* Descriptors that a process must be allowed for that. */
 #define LENT_FILES 256
@@ -88,36 +87,19 @@ static bool should_park(const struct gate *g)
 	       files.rlim_cur < LENT_FILES;
 }
 
-/*
- * Give the child the base. A message that stays is in flight, and descriptors
- * in flight are counted for all processes of a user (unix(7), ETOOMANYREFS): it
- * is for few processes with many children, not for many with few.
- */
-static int give_base(struct prepared *p, struct err *err)
+static void use_base(struct prepared *p)
 {
-	struct gate *g = p->gate;
-	const bool parks = !g->base_is_parked && should_park(g);
-
-	/* complete before the message: the child reads it then */
-	p->launch.base = g->base_access;
-	p->launch.n_base = g->base.n;
-	p->launch.base_stays = g->base_is_parked || parks;
-	if (g->base_is_parked)
-		return 0;
-	if (!parks)
-		return grants_lend(&g->base, g->base_to, err);
-	if (grants_park(&g->base, g->base_to, err) < 0)
-		return -1;
-	fd_closep(&g->base_to);
-	g->base_is_parked = true;
-	return 0;
+	p->launch.base = p->gate->base_access;
+	p->launch.n_base = p->gate->base.n;
 }
 
-static int send_base(struct prepared *p, struct err *err)
+static int open_base(struct prepared *p, struct err *err)
 {
 	struct gate *g = p->gate;
 	uint64_t *access;
 
+	if (g->base_access)
+		return 0;
 	if (gate_open_base(g, err) < 0)
 		return -1;
 	access = ARENA_ARRAY(&g->arena, uint64_t, g->base.n);
@@ -126,32 +108,58 @@ static int send_base(struct prepared *p, struct err *err)
 			&p->rules, grant_rights(g->base.grant[i].what),
 			S_ISDIR(g->base.grant[i].st.st_mode));
 	g->base_access = access;
-	if (give_base(p, err) < 0) {
-		g->base_access = NULL;
+	return 0;
+}
+
+static int park_base(struct gate *g, struct err *err)
+{
+	if (grants_park(&g->base, g->base_to, err) < 0)
 		return -1;
-	}
+	g->base_is_parked = true;
 	return 0;
 }
 
 /* For launch.beside. A child that waits in vain is told by the end of the
    socket. */
-static int end_wait(void *prepared, struct err *err)
+static int send_base(void *prepared, int sock, struct err *err)
 {
 	struct prepared *p = prepared;
-	int r = send_base(p, err);
+	struct gate *g = p->gate;
+	int r = open_base(p, err);
 
-	if (r < 0) {
-		fd_closep(&p->gate->base_to);
-		fd_closep(&p->gate->base_fd);
-	}
+	/* complete before the message: the child reads it then */
+	use_base(p);
+	if (!p->launch.base_stays)
+		return r < 0 ? r : grants_lend(&g->base, sock, err);
+	if (r == 0)
+		r = park_base(g, err);
+	fd_closep(&g->base_to);
+	if (r < 0)
+		fd_closep(&g->base_fd);
 	return r;
 }
 
+/*
+ * A message that stays is in flight, and descriptors in flight are counted for
+ * all processes of a user (unix(7), ETOOMANYREFS): it is for few processes with
+ * many children, not for many with few. Which one it is stands before the child
+ * is there to look; one that is lent goes with the child's socket, whatever
+ * becomes of the start.
+ */
 int prepare_base(struct prepared *p, struct err *err)
 {
 	struct gate *g = p->gate;
 	int pair[2];
 
+	p->launch.base_stays = g->base_is_parked || should_park(g);
+	if (g->base_is_parked) {
+		use_base(p);
+	} else {
+		p->launch.beside = send_base;
+		p->launch.beside_arg = p;
+	}
+	if (!p->launch.base_stays)
+		return 0;
 	if (g->base_fd < 0) {
 		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0,
 			       pair) < 0)
@@ -160,13 +168,6 @@ int prepare_base(struct prepared *p, struct err *err)
 		g->base_to = pair[1];
 	}
 	p->launch.fd[FD_BASE] = g->base_fd;
-	if (g->base_access) {
-		if (give_base(p, err) < 0)
-			return -1;
-	} else {
-		p->launch.beside = end_wait;
-		p->launch.beside_arg = p;
-	}
 	return 0;
 }
 

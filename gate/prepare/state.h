@@ -78,7 +78,7 @@ struct gate {
 	struct grants base;
 	bool base_is_whole, base_is_parked;
 	int base_fd, base_to;	     /* where it waits, and is sent; owned */
-	const uint64_t *base_access; /* rights on each; NULL: not sent yet */
+	const uint64_t *base_access; /* rights on each; NULL: not known yet */
 	/* HOME as the caller names it, and without links; both NULL when
 	   there is none that can be made private. */
 	const char *home, *home_path;
@@ -138,8 +138,8 @@ int gate_open_base(struct gate *gate, struct err *err) MUST_USE;
 bool gate_base_covers(struct gate *gate, const char *path, unsigned what)
 	MUST_USE;
 /*
- * Let the child of the request have the base: FD_BASE, and what is done beside
- * the first one. Needs .rules of the request.
+ * Let the child of the request have the base: FD_BASE, or what is done beside
+ * it. Needs .rules of the request.
  * errors  ERR_SYS
  */
 int prepare_base(struct prepared *p, struct err *err) MUST_USE;

@@ -190,12 +190,42 @@ for pid in $(jobs -p); do
 done
 echo "$failed $(cat "$2"/said.* | sort | uniq -c)"
 END
-bin=$BIN
+bin=$BIN fail=$HELPERS/fail
 if [[ $(id -u) -eq 0 ]]; then
 	as_user true
-	bin=$T/.bin/matins
+	bin=$T/.bin/matins fail=$T/.bin/fail
 fi
 is "thirty of one user start side by side" \
 	"$(as_user bash "$T/crowd.sh" "$bin" "$T")" "0 "
+
+# ---- the files of the base, for each child ----
+
+# steps N: a routine of so many
+steps() {
+	printf '[sandbox]\nisolate = "off"\n[routines.r]\n'
+	for i in $(seq "$1"); do
+		printf '[[routines.r.steps]]\nname = "s%s"\n' "$i"
+		printf 'type = "script"\ncommand = "true"\n'
+	done
+} >"$T/steps.toml"
+
+# the runner is slower than its child where it is traced
+failed=
+steps 4
+for _ in $(seq 10); do
+	(ulimit -n 200 && as_user "$fail" "$T/none" lseek EIO 9999 -- \
+		"$bin" run -q -c "$T/steps.toml" r) >"$out" 2>"$err" ||
+		failed+=$(grep -a ERROR "$err")
+done
+is "few descriptors, and a slow runner: the message stays for all" \
+	"$failed" ""
+
+# what each of them would leave is counted for the user
+steps 10
+(ulimit -n 300 && as_user "$fail" "$T/none" socketpair EIO+ 3 -- \
+	"$bin" run -c "$T/steps.toml" r) >"$out" 2>"$err"
+is "starts that fail leave no descriptors in flight" \
+	"$(grep -a ^ERROR "$out" | cut -d: -f3- | sort | uniq -c)" \
+	"      8  true: socket pair: Input/output error"
 
 done_testing

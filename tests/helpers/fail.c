@@ -40,6 +40,7 @@ static const struct call {
 	long nr;
 	int does;
 } calls[] = {
+	{"socketpair", SYS_socketpair, NOTHING},
 	{"epoll_ctl", SYS_epoll_ctl, NOTHING},
 	{"ioctl", SYS_ioctl, NOTHING},
 	{"kill", SYS_kill, NOTHING},
