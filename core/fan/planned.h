@@ -1,9 +1,9 @@
 /*
  * Memory of the plans made here: the state directory, which no confined program
  * can write, has the digest of each plan's head. A plan in a folder that some
- * program may write is thus not run with another configuration. A plan that was
- * made elsewhere, or moved, has no record and is believed: naming it is to
- * trust it.
+ * program may write is thus not run with another configuration, nor one that a
+ * link in its place leads to. A plan that was made elsewhere, or moved, has no
+ * record and is believed: naming it is to trust it.
  */
 #ifndef CORE_FAN_PLANNED_H
 #define CORE_FAN_PLANNED_H
