@@ -48,6 +48,7 @@ struct import {
 	const struct args *args;
 	struct foreign f;
 	struct import_set set;
+	size_t n_values;       /* in the tables of the set's servers */
 	struct rewrite to;     /* where the servers go */
 	struct outfolder keys; /* fd -1: there is none */
 	bool has_failed;       /* a file was left out; said */
@@ -81,14 +82,21 @@ static void keep_folder(struct import *im, struct import_server *s)
 				      folder));
 }
 
+static bool is_full(const struct import *im)
+{
+	return im->set.n == IMPORT_SERVERS_MAX ||
+	       im->n_values > IMPORT_SET_VALUES_MAX;
+}
+
 static void add_server(void *arg, const char *name,
 		       const struct toml_value *table)
 {
 	struct import *im = arg;
 	struct import_server s;
 
-	if (im->set.n == IMPORT_SERVERS_MAX)
+	if (is_full(im))
 		return;
+	im->n_values += tree_count(table);
 	server_read(&im->f.src, name, table, &s);
 	keep_folder(im, &s);
 	(void)set_add(&im->set, &s);
@@ -105,9 +113,11 @@ static int read_file(struct import *im, const char *path, size_t *ret_n,
 		return -1;
 	*ret_n = client_servers(&im->f.src, &root, tree_format_of(path),
 				add_server, im);
-	if (im->set.n == IMPORT_SERVERS_MAX)
-		return err_set(err, ERR_LIMIT, "%s: %d servers or more", path,
-			       IMPORT_SERVERS_MAX);
+	if (is_full(im))
+		return err_set(err, ERR_LIMIT,
+			       "%s: %d servers or more, or more than %d values "
+			       "in them",
+			       path, IMPORT_SERVERS_MAX, IMPORT_SET_VALUES_MAX);
 	return 0;
 }
 

@@ -965,6 +965,11 @@ void server_read(const struct import_source *src, const char *name,
 				      .table = {.type = TOML_TABLE}};
 	ret->name = fitting_name(&t, name);
 	ret->starts_in = src->is_project ? src->folder : NULL;
+	if (tree_count(table) > IMPORT_VALUES_MAX) {
+		LOSE(&t, "the server has more than %d values",
+		     IMPORT_VALUES_MAX);
+		return;
+	}
 	if (strcmp(name, "<<") == 0)
 		lose_merge(&t);
 	else

@@ -19,6 +19,9 @@
 #include "core/base/buf.h"
 #include "core/toml/toml.h"
 
+/* Values of one server's table: texts of lists are compared with each other. */
+#define IMPORT_VALUES_MAX 1000
+
 struct import_server {
 	const char *name;   /* as check_name() of routine.c takes it */
 	const char *from;   /* path of its file, for people */

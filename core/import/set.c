@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 
+#include "core/base/sha256.h"
 #include "core/import/tree.h"
 
 static bool is_equal(const struct toml_value *a, const struct toml_value *b)
@@ -71,6 +72,16 @@ static bool is_free(const struct naming *n, const char *file,
 	       n->may_be(n->arg, file, *text);
 }
 
+/* A name of its own for one of many keys whose files would have one name. */
+static const char *by_digest(struct arena *arena, const char *file,
+			     const char *key)
+{
+	char hex[SHA256_HEX_BYTES];
+
+	sha256_hex(str_of(key), hex);
+	return arena_printf(arena, "%s-%.16s", file, hex);
+}
+
 static void name_file(struct naming *n, const char *name, const char *key,
 		      struct toml_value *secret)
 {
@@ -86,7 +97,8 @@ static void name_file(struct naming *n, const char *name, const char *key,
 			*p = '_';
 	file[strnlen(file, 200)] = '\0';
 	for (unsigned i = 2; !is_free(n, try, &text); i++)
-		try = arena_printf(arena, "%s-%u", file, i);
+		try = i == 3 ? by_digest(arena, file, key)
+			     : arena_printf(arena, "%s-%u", file, i);
 	try = arena_printf(arena, "keys/%s", try);
 	*tree_table(secret, "file", arena) =
 		(struct toml_value){.type = TOML_STRING, .string = str_of(try)};

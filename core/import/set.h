@@ -8,8 +8,10 @@
 
 #include "core/import/server.h"
 
-/* Servers of a set. */
+/* Servers of a set, and values in their tables: each name of a server, and of
+   the file of a credential, is looked for among all that are there. */
 #define IMPORT_SERVERS_MAX 2000
+#define IMPORT_SET_VALUES_MAX 10000
 
 struct import_named {
 	struct import_server s;

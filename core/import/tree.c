@@ -45,6 +45,17 @@ void tree_append(struct toml_value *array, struct toml_value value,
 	array->array.item[array->array.n++] = value;
 }
 
+size_t tree_count(const struct toml_value *v)
+{
+	size_t n = 1;
+
+	for (size_t i = 0; v->type == TOML_ARRAY && i < v->array.n; i++)
+		n += tree_count(&v->array.item[i]);
+	for (size_t i = 0; v->type == TOML_TABLE && i < v->table.n; i++)
+		n += tree_count(&v->table.member[i].value);
+	return n;
+}
+
 /* ---- comments and trailing commas ---- */
 
 /* Offset behind the string that begins there. */

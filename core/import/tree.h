@@ -65,6 +65,9 @@ struct toml_value *tree_table(struct toml_value *table, const char *key,
 void tree_append(struct toml_value *array, struct toml_value value,
 		 struct arena *arena);
 
+/* Values of a tree, itself among them; its depth is bounded. */
+size_t tree_count(const struct toml_value *v) MUST_USE;
+
 /* Offset in the text of a place in it; its end where there is none. */
 size_t tree_offset(struct str text, uint32_t line, uint32_t col) MUST_USE;
 

@@ -10,6 +10,8 @@
 #define LIBRARY "libyaml-0.so.2"
 /* Flow collections make it slow where it is long. */
 #define YAML_BYTES_MAX (1024 * 1024)
+/* Names, each of which is looked for among all that are there. */
+#define YAML_ANCHORS_MAX 1000
 
 #define YAML_FUNCTIONS(X)               \
 	X(yaml_parser_initialize)       \
@@ -121,18 +123,6 @@ static int of_collection(struct reader *r, bool is_table, unsigned depth,
 	}
 }
 
-/* Count the values of a tree that an alias stands for. */
-static size_t count(const struct toml_value *v)
-{
-	size_t n = 1;
-
-	for (size_t i = 0; v->type == TOML_ARRAY && i < v->array.n; i++)
-		n += count(&v->array.item[i]);
-	for (size_t i = 0; v->type == TOML_TABLE && i < v->table.n; i++)
-		n += count(&v->table.member[i].value);
-	return n;
-}
-
 static int of_alias(struct reader *r, struct toml_value *ret)
 {
 	const char *name = (const char *)r->event.data.alias.anchor;
@@ -141,7 +131,7 @@ static int of_alias(struct reader *r, struct toml_value *ret)
 	if (!v)
 		return refuse(r, "an alias of nothing that is complete");
 	*ret = *v;
-	r->n += count(v);
+	r->n += tree_count(v);
 	return 0;
 }
 
@@ -173,9 +163,14 @@ static int of_event(struct reader *r, unsigned depth, struct toml_value *ret)
 	}
 	ret->line = (uint32_t)at.line + 1;
 	ret->col = (uint32_t)at.column + 1;
-	if (name && result == 0)
-		*tree_table(&r->anchors, name, r->arena) = *ret;
-	return result;
+	if (!name || result < 0)
+		return result;
+	*tree_table(&r->anchors, name, r->arena) = *ret;
+	return r->anchors.table.n <= YAML_ANCHORS_MAX
+		       ? 0
+		       : err_set(r->err, ERR_LIMIT,
+				 "YAML with more than %d anchors",
+				 YAML_ANCHORS_MAX);
 }
 
 /* The first document; an empty text is an empty table. */

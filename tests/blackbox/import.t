@@ -273,6 +273,25 @@ bad "100 MB" large.json 'large.json'
 bad "deep JSON" deep.json 'deep.json'
 "$PYTHON" -c 'print("[" * 100000)' >deep.yaml
 bad "deep YAML" deep.yaml 'deep.yaml'
+"$PYTHON" - <<-'END'
+	import json
+	def put(name, servers):
+	    json.dump({"mcpServers": servers}, open(name, "w"))
+	put("args.json", {"a": {"command": "x", "args": ["${A%d}" % i for i in range(5000)]}})
+	put("values.json", {"a%d" % i: {"command": "x", "args": ["y"] * 900} for i in range(12)})
+	put("same.json", {"a%d" % k: {"command": "x", "env": {
+	    "TOKEN_" + "A" * 200 + str(i): "abcdefgh%d" % i for i in range(400)}} for k in range(4)})
+	open("anchors.yaml", "w").write("a:\n" + "".join("- &a%d x\n" % i for i in range(60000)))
+END
+run_matins import args.json
+err_like "a server with many arguments" 'a: not imported: .*more than 1000 values'
+bad "many values" values.json 'more than 10000 values'
+bad "many anchors" anchors.yaml 'more than 1000 anchors'
+begin=$SECONDS
+run_matins import same.json
+ok "keys whose files would have one name: in time" test $((SECONDS - begin)) -lt 8
+is "and each has a file of its own" \
+	"$(grep -o 'file = "[^"]*"' "$out" | sort -u | grep -c .)" 1600
 printf '{"mcpServers": {"a": {"command": "x\\u0000y"}}}' >nul.json
 bad "a NUL" nul.json 'NUL'
 echo '{"a": {"b": 1}}' >none.json
