@@ -248,6 +248,8 @@ ok "such a client that left: its calls end" \
 	wait_for "${LIMIT_S:-90}" not_running "$T/begun; sleep 986"
 is "one with many names closes no connection of another token" \
 	"$(scene hog_names)" ""
+is "one that holds all memory that it may have leaves another its part" \
+	"$(scene held_each)" ""
 token=$was
 like "a token that was made is not that of [serve]" "$(scene eras)" KeyError
 kill "$server"

@@ -485,6 +485,42 @@ def hog_names(_):
     hog(True, "hog {}")
 
 
+def held_each(_):
+    """One client whose requests hold all the memory that is there for it."""
+    def large(token):
+        return Client(token).alone("server/discover",
+                                   {"x": "y" * (1 << 17)}).status
+
+    size = 4 << 20
+    part = b" " * (size - 1024)
+    hogs = []
+    for _ in range(384 // 4 + 1):
+        c = Client()
+        c.c.putrequest("POST", "/mcp")
+        c.c.putheader("Authorization", "Bearer " + TOKEN)
+        c.c.putheader("Content-Length", str(size))
+        c.c.endheaders()
+        c.c.send(part)
+        hogs.append(c)
+    end = time.monotonic() + LIMIT_S
+    while large(TOKEN) != 503:
+        if time.monotonic() > end:
+            say("it may hold more")
+            break
+        time.sleep(0.1)
+    if large(TOKENS[-1]) != 200:
+        say("another has no room beside it")
+    if Client().alone("server/discover").status != 200:
+        say("a small request of its own")
+    for c in hogs:
+        c.c.close()
+    while large(TOKEN) != 200:
+        if time.monotonic() > end:
+            say("what was given back stays counted")
+            break
+        time.sleep(0.1)
+
+
 def progress(c):
     c.hello()
     r = c.call("tools/call", {"name": "routine__two",
