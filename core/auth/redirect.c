@@ -3,11 +3,16 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/base/address.h"
 #include "core/base/fd.h"
+#include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/url.h"
 
@@ -166,6 +171,86 @@ static void readable(void *arg, UNUSED uint32_t events)
 		request(c);
 }
 
+/* ---- who connects ---- */
+
+/* An end of a connection as /proc/net/tcp has it; an address of IPv4 as well as
+   it stands in tcp6, for a socket of both. */
+static void add_end(struct buf *out, const struct address_socket *end,
+		    bool is_mapped)
+{
+	uint32_t word[4];
+
+	if (end->any.sa_family == AF_INET) {
+		buf_addf(out, " %s%08X:%04X",
+			 is_mapped ? "0000000000000000FFFF0000" : "",
+			 end->v4.sin_addr.s_addr, ntohs(end->v4.sin_port));
+		return;
+	}
+	memcpy(word, &end->v6.sin6_addr, sizeof(word));
+	buf_addf(out, " %08X%08X%08X%08X:%04X", word[0], word[1], word[2],
+		 word[3], ntohs(end->v6.sin6_port));
+}
+
+/* The user who has the other end open. False: nobody has; *ret_can_tell is
+   false where there is no such table. */
+static bool find_user_of(const char *table, const char *ends, uid_t *ret,
+			 bool *ret_can_tell)
+{
+	FILE *f = fopen(table, "re");
+	bool found = false;
+	char line[512];
+
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		const char *at = strstr(line, ends);
+
+		found = at;
+		at = found ? at + strlen(ends) : "";
+		/* queues, timer, retransmits */
+		for (int i = 0; i < 3; i++) {
+			at += strspn(at, " ");
+			at += strcspn(at, " ");
+		}
+		if (found)
+			*ret = (uid_t)strtoul(at, NULL, 10);
+	}
+	*ret_can_tell |= f != NULL;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/*
+ * Is it another user of this machine? The address that a browser was started
+ * with can be read by all, and what it names is enough to answer for another
+ * account, into which the person would then be logged. One who has closed the
+ * connection by now is nobody's. Root has browsers of others, and serves them.
+ */
+static bool is_stranger(int fd)
+{
+	static const char established[] = " 01";
+	struct address_socket ours = {.bytes = sizeof(ours.v6)}, theirs = ours;
+	bool can_tell = false;
+
+	if (!geteuid())
+		return false;
+	if (getsockname(fd, &ours.any, &ours.bytes) < 0 ||
+	    getpeername(fd, &theirs.any, &theirs.bytes) < 0)
+		return true;
+	for (int is_v6 = 0; is_v6 < 2; is_v6++) {
+		AUTO(buf_release) struct buf ends = BUF_INIT(BUF_UNBOUNDED);
+		uid_t uid = 0;
+
+		add_end(&ends, &theirs, is_v6);
+		add_end(&ends, &ours, is_v6);
+		buf_adds(&ends, established);
+		if (find_user_of(is_v6 ? "/proc/self/net/tcp6"
+				       : "/proc/self/net/tcp",
+				 buf_cstr(&ends), &uid, &can_tell))
+			return uid && uid != geteuid();
+	}
+	return can_tell;
+}
+
 static void connected(void *arg, UNUSED uint32_t events)
 {
 	struct redirect *r = arg;
@@ -175,6 +260,12 @@ static void connected(void *arg, UNUSED uint32_t events)
 
 	if (fd < 0)
 		return;
+	if (is_stranger(fd)) {
+		log_warning("login: a connection of another user of this "
+			    "machine is not listened to");
+		close(fd);
+		return;
+	}
 	drop(c); /* the oldest */
 	r->next = (r->next + 1) % CONNECTIONS;
 	*c = (struct connection){

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/auth/redirect.h"
@@ -208,6 +209,57 @@ TEST(connections, that_say_nothing, do_not_block)
 	assert_int_equal(v.closed, 1);
 	for (size_t i = 0; i < ARRAY_LEN(idle); i++)
 		close(idle[i]);
+	end(&v);
+}
+
+static void pass(UNUSED void *arg)
+{
+}
+
+/* Ask as this user; returns whether the answer was judged. */
+static bool is_heard(struct visit *v, uid_t uid)
+{
+	static const char request[] = "GET /callback?code=a HTTP/1.1\r\n\r\n";
+	uint16_t port = port_of(redirect_uri(v->r));
+	struct loop_timer turn = {.fire = pass};
+	struct err err = ERR_INIT;
+	pid_t pid = fork();
+	int status, fd;
+	char c;
+
+	if (!pid) {
+		if (setresuid(-1, 0, -1) < 0 || setresuid(uid, uid, uid) < 0)
+			_exit(2);
+		fd = connect_to(port);
+		if (fd < 0 ||
+		    fd_write_all(fd, request, sizeof(request) - 1) < 0)
+			_exit(3);
+		_exit(recv(fd, &c, 1, 0) != 1);
+	}
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		loop_timer_set(&v->loop, &turn,
+			       loop_now(&v->loop) + 20 * NS_PER_MS);
+		assert_int_equal(loop_turn(&v->loop, &err), 0);
+	}
+	loop_timer_clear(&v->loop, &turn);
+	return WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+TEST(connection, of_another_user, is_not_listened_to)
+{
+	struct visit v;
+
+	if (geteuid())
+		skip(); /* nobody else to be */
+	assert_int_equal(begin(&v, NULL), 0);
+	v.verdict = REDIRECT_OTHERS;
+	assert_true(is_heard(&v, 1)); /* root has browsers of others */
+	assert_int_equal(setresuid(-1, 65534, -1), 0);
+	assert_true(is_heard(&v, 65534));
+	assert_true(is_heard(&v, 0));
+	assert_false(is_heard(&v, 1));
+	assert_int_equal(v.judged, 3);
+	assert_int_equal(setresuid(-1, 0, -1), 0);
 	end(&v);
 }
 
