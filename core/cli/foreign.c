@@ -1,6 +1,7 @@
 #include "core/cli/foreign.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -8,6 +9,7 @@
 
 #include "core/base/fd.h"
 #include "core/base/log.h"
+#include "core/base/mem.h"
 #include "core/base/place.h"
 #include "core/base/user.h"
 #include "core/cli/rewrite.h"
@@ -28,17 +30,68 @@ static const char *variable(void *arg, const char *name)
 	return getenv(name);
 }
 
-/* Read a file of variables; another user could put one there at any time. */
+/* Can another user put a file there? */
+static int check_folder(const char *path, const char *named, struct err *err)
+{
+	const char *slash = strrchr(path, '/');
+	const size_t n = slash > path ? (size_t)(slash - path) : 1;
+	AUTO(mem_freep) char *folder = mem_strndup(slash ? path : ".", n);
+	struct stat st;
+
+	if (stat(folder, &st) < 0)
+		return err_sys(err, errno, "%s", folder);
+	if (path_is_ours(&st) && !path_is_written_by_others(&st))
+		return 0;
+	return err_set(err, ERR_CONFIG,
+		       "%s lies in %s, where another user could put one that "
+		       "makes you run anything; copy it into a folder of your "
+		       "own",
+		       named, folder);
+}
+
+static int check_owner(const char *path, const struct stat *st, struct err *err)
+{
+	if (!S_ISREG(st->st_mode))
+		return err_set(err, ERR_SYS, "%s: not a regular file", path);
+	if (!path_is_ours(st))
+		return err_set(err, ERR_CONFIG,
+			       "%s belongs to another user (uid %u), who could "
+			       "make you run anything; copy it, or `chown %u "
+			       "%s`",
+			       path, st->st_uid, user_self(), path);
+	if (path_is_written_by_others(st))
+		return err_set(err, ERR_CONFIG,
+			       "%s is writable by others, who could make you "
+			       "run anything; `chmod go-w %s`",
+			       path, path);
+	return 0;
+}
+
+/* Read what is judged as the configuration is: servers of it start as the
+   user. */
+static int read_ours(const char *path, struct buf *out, struct err *err)
+{
+	AUTO(fd_closep) int fd = fd_open(path, O_RDONLY | O_NONBLOCK, 0);
+	AUTO(mem_freep) char *real = fd < 0 ? NULL : realpath(path, NULL);
+	struct stat st;
+
+	if (!real || fstat(fd, &st) < 0)
+		return err_sys(err, errno, "%s", path);
+	if (check_owner(path, &st, err) < 0 ||
+	    check_folder(path, path, err) < 0 ||
+	    check_folder(real, path, err) < 0)
+		return -1;
+	return fd_read_sized(fd, st.st_size, out, err) < 0
+		       ? err_wrap(err, "%s", path)
+		       : 0;
+}
+
 static struct str read_text(void *arg, const char *path)
 {
 	struct foreign *f = arg;
 	AUTO(buf_wipe) struct buf text = BUF_INIT(ENV_BYTES_MAX);
-	struct stat st;
 
-	if (stat(path, &st) < 0 || !path_is_ours(&st) ||
-	    path_is_written_by_others(&st))
-		return (struct str){NULL, 0};
-	return fd_read_regular(path, &text, ERR_IGNORED) < 0
+	return read_ours(path, &text, ERR_IGNORED) < 0
 		       ? (struct str){NULL, 0}
 		       : arena_str(&f->arena, buf_str(&text));
 }
@@ -86,27 +139,6 @@ static const char *project_of(struct foreign *f, const char *path)
 	return *folder ? folder : "/";
 }
 
-/* As of the configuration: servers of the file start as the user. */
-static int check_owner(const char *path, struct err *err)
-{
-	struct stat st;
-
-	if (stat(path, &st) < 0)
-		return err_sys(err, errno, "%s", path);
-	if (!path_is_ours(&st))
-		return err_set(err, ERR_CONFIG,
-			       "%s belongs to another user (uid %u), who could "
-			       "make you run anything; copy it, or `chown %u "
-			       "%s`",
-			       path, st.st_uid, user_self(), path);
-	if (path_is_written_by_others(&st))
-		return err_set(err, ERR_CONFIG,
-			       "%s is writable by others, who could make you "
-			       "run anything; `chmod go-w %s`",
-			       path, path);
-	return 0;
-}
-
 /* Do clients start the servers of that file in the folder of its project? A
    file of a whole user says nothing of where they do. */
 static bool is_of_project_file(struct foreign *f, const char *path)
@@ -126,7 +158,7 @@ int foreign_read(struct foreign *f, const char *path, struct buf *text,
 	const char *log;
 	struct stat st;
 
-	if (check_owner(path, err) < 0 || fd_read_regular(path, text, err) < 0)
+	if (read_ours(path, text, err) < 0)
 		return -1;
 	log = arena_printf(&f->arena, "%s-wal", path);
 	if (stat(log, &st) == 0 && st.st_size)

@@ -540,6 +540,21 @@ if [[ $(id -u) -eq 0 ]]; then
 else
 	skip "a file of another user" "only root can make one"
 fi
+mkdir open
+printf '{"mcpServers": {"a": {"command": "true"}}}' >open/c.json
+ln -s open/c.json led.json
+chmod 777 open
+for file in open/c.json led.json; do
+	for command in import wrap; do
+		run_matins "$command" "$file"
+		exit_is "a file in a folder of others: $command $file: status" 1
+		err_like "a file in a folder of others: $command $file: said" \
+			"$file lies in .*open, where another user could put one"
+	done
+done
+chmod 1777 open
+run_matins wrap open/c.json
+exit_is "a file of ours in a sticky folder is read" 0
 mkfifo pipe.json
 run_matins wrap pipe.json --write
 exit_is "a FIFO: status" 1
