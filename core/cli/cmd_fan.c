@@ -405,7 +405,8 @@ static int do_submit(struct fan_work *w, struct err *err)
 		return err_set(
 			err, ERR_USAGE,
 			"fan submit: name an engine: --engine local, ssh "
-			"or slurm");
+			"or slurm%s",
+			args_meant(str_of(name), FAN_ENGINES, N_ENGINES).text);
 	o.engine = engine;
 	shards_add_range(&o.shards,
 			 (struct shard_range){

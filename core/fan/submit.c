@@ -50,9 +50,20 @@ static const char *own_path(struct arena *arena)
 	return arena_strdup(arena, path ? path : "matins");
 }
 
-/* Refuse words that would be more than words in a script. */
+/* Refuse words that would be more than words in a script, and options that the
+   engine does not take. */
 static int judge(const struct fan_submit *o, struct err *err)
 {
+	const struct {
+		const char *option, *value;
+		enum fan_engine engine;
+	} of_one[] = {
+		{"time", o->time, ENGINE_SLURM},
+		{"hosts", o->hosts, ENGINE_SSH},
+		{"ssh-config", o->ssh_config, ENGINE_SSH},
+		{"stage", o->stage, ENGINE_SSH},
+	};
+
 	if (text_has_control(str_of(results_dir(o->results))) ||
 	    text_has_control(str_of(results_manifest(o->results)->routine)))
 		return err_set(err, ERR_CONFIG,
@@ -64,11 +75,12 @@ static int judge(const struct fan_submit *o, struct err *err)
 			       "\"%s\" is not a time of Slurm; use for example "
 			       "30 (minutes) or 1:00:00",
 			       o->time);
-	if (o->stage && o->engine != ENGINE_SSH)
-		return err_set(err, ERR_USAGE,
-			       "--stage is for --engine ssh: %s needs a folder "
-			       "that all machines see",
-			       FAN_ENGINES[o->engine]);
+	for (size_t i = 0; i < ARRAY_LEN(of_one); i++)
+		if (of_one[i].value && of_one[i].engine != o->engine)
+			return err_set(err, ERR_USAGE,
+				       "--%s is for --engine %s",
+				       of_one[i].option,
+				       FAN_ENGINES[of_one[i].engine]);
 	return 0;
 }
 
@@ -148,9 +160,11 @@ int fan_submit_last(const struct results *r, struct arena *arena,
 	}
 	if (!last.n || !str_choose(fan_word(last, "engine", arena), FAN_ENGINES,
 				   N_ENGINES, &engine))
-		return err_set(err, ERR_UNKNOWN,
-			       "%s was not submitted yet: name an --engine",
-			       results_dir(r));
+		return err_set(
+			err, ERR_UNKNOWN,
+			"%s was not submitted yet: `matins fan submit %s "
+			"--engine local`",
+			results_dir(r), results_dir(r));
 	ret->engine = engine;
 	take_number(last, "jobs", &ret->jobs);
 	take_number(last, "max", &ret->max);

@@ -42,7 +42,7 @@ run_matins fan plan hello --inputs in.jsonl --per-shard 10 -o d
 echo n1 >hosts
 run_matins fan submit d --engine local --stage /tmp
 exit_is "--engine local: status 64" 64
-err_like "--engine local: and why" 'local needs a folder that all machines see'
+err_like "--engine local: and why" '[-][-]stage is for --engine ssh'
 if ! type -P rsync >/dev/null; then
 	skip "copies by rsync" "there is no rsync"
 	done_testing

@@ -47,6 +47,14 @@ run_matins fan retry d
 exit_is "retry: without a submit: status 1" 1
 run_matins fan submit d
 exit_is "submit: without an engine: status 64" 64
+run_matins fan submit d --engine slrum
+err_like "submit: an engine of another name, with the nearest one" 'local, ssh or slurm; did you mean slurm[?]$'
+run_matins fan retry d
+err_like "retry: without a submit: and what comes before" \
+	"was not submitted yet: .matins fan submit $T/d --engine local"
+run_matins fan submit d --engine local --time 30
+exit_is "submit: an option of another engine: status 64" 64
+err_like "submit: and of which one" '[-][-]time is for --engine slurm'
 run_matins fan submit d --engine local --print
 is "local --print: a line for each shard" "$(wc -l <"$out") $(grep -c "fan exec $T/d --shard [0-5] -j 1" "$out")" "6 6"
 run_matins fan submit d --engine local --max 3 -j 2
