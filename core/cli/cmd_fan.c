@@ -1,6 +1,8 @@
 /*
  * `matins fan`: one routine for thousands of inputs, on many machines.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,7 +25,7 @@ const struct option options_fan[] = {
 	{"inputs", 0, "FILE", "plan: inputs as JSONL or CSV; - is stdin"},
 	{"per-shard", 0, "N", "plan: inputs of one shard (100)"},
 	{"output", 'o', "DIR|FILE",
-	 "plan: the folder; collect: the report .json, .jsonl, .md or .html"},
+	 "plan: the folder; collect: .json, .jsonl, .md or .html, - is stdout"},
 	{"shard", 0, "N",
 	 "exec: which one, from 0; default: as the scheduler says"},
 	{"jobs", 'j', "N",
@@ -45,7 +47,9 @@ const struct option options_fan[] = {
 	{"deep", 0, NULL, "status: open each result, however many there are"},
 	{"watch", 0, NULL, "status: until all inputs have a result"},
 	{"golden", 0, NULL, "collect: leave out the values that vary"},
-	{"json", 0, NULL, "print JSON"},
+	{"json", 0, NULL, "print JSON; collect: the report is JSON"},
+	{"md", 0, NULL, "collect: the report is Markdown"},
+	{"html", 0, NULL, "collect: the report is one HTML page"},
 	{0},
 };
 
@@ -72,7 +76,7 @@ static int do_plan(struct fan_work *w, struct err *err)
 	struct page page;
 	int r;
 
-	if (!plan.inputs || !plan.dir)
+	if (!plan.inputs || !plan.dir || strcmp(plan.dir, "-") == 0)
 		return err_set(err, ERR_USAGE,
 			       "fan plan: name the inputs, and a folder for "
 			       "the plan: fan plan %s --inputs FILE -o DIR",
@@ -292,6 +296,33 @@ static int do_status(struct fan_work *w, struct err *err)
 
 /* ---- collect ---- */
 
+/* The form that an option names, else that of the end of the file's name. */
+static int find_form(const struct args *args, const char *path,
+		     enum fan_form *ret, struct err *err)
+{
+	const bool is_stdout = path && strcmp(path, "-") == 0;
+	unsigned form = is_stdout ? FAN_JSONL : N_FAN_FORMS, n = 0;
+
+	for (unsigned i = 0; i < N_FAN_FORMS; i++) {
+		const bool is_named = args_has(args, FAN_FORMS[i] + 1);
+
+		n += is_named;
+		if (is_named || (!n && str_ends(str_of(path), FAN_FORMS[i])))
+			form = i;
+	}
+	*ret = form;
+	if (n > 1)
+		return err_set(err, ERR_USAGE,
+			       "fan collect: use one of --json, --md and "
+			       "--html");
+	if (!path || form == N_FAN_FORMS)
+		return err_set(err, ERR_USAGE,
+			       "fan collect: name the report: -o FILE.json, "
+			       ".jsonl, .md or .html, or -o - for standard "
+			       "output");
+	return 0;
+}
+
 static int do_collect(struct fan_work *w, struct err *err)
 {
 	AUTO(outfile_release) struct outfile out = OUTFILE_INIT;
@@ -299,19 +330,20 @@ static int do_collect(struct fan_work *w, struct err *err)
 	struct fan_collect o = {
 		.results = w->results,
 		.out = &out,
-		.form = FAN_JSON,
 		.is_golden = args_has(w->args, "golden"),
 	};
 	struct fan_collected c;
 
-	while (path && o.form < N_FAN_FORMS &&
-	       !str_ends(str_of(path), FAN_FORMS[o.form]))
-		o.form++;
-	if (!path || o.form == N_FAN_FORMS)
-		return err_set(err, ERR_USAGE,
-			       "fan collect: name the report: -o FILE.json, "
-			       ".jsonl, .md or .html");
-	if (open_output(w->args, &out, err) < 0 || fan_collect(&o, &c, err) < 0)
+	if (find_form(w->args, path, &o.form, err) < 0 ||
+	    open_output(w->args, &out, err) < 0)
+		return -1;
+	if (!out.path) {
+		path = out.path = "standard output";
+		out.stream = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+		if (out.stream < 0)
+			return err_sys(err, errno, "%s", path);
+	}
+	if (fan_collect(&o, &c, err) < 0)
 		return -1;
 	if (c.exit_status)
 		log_note("%s: %llu inputs: %llu ok, %llu failed, %llu missing",
@@ -456,7 +488,7 @@ static const struct {
 	{"status", false, do_status, "deep watch"},
 	{"retry", false, do_retry,
 	 "failed missing claims jobs max time hosts ssh-config stage"},
-	{"collect", false, do_collect, "output golden"},
+	{"collect", false, do_collect, "output golden md html"},
 };
 
 static int check_options(const struct args *args, size_t action,

@@ -171,6 +171,8 @@ MATINS_CAVEATS='{"fs_read":"all","fs_write":"all","exec":"all","net":"all","max_
 	run_matins fan plan hello --inputs in.jsonl -o q
 exit_is "plan: under a number of calls in one run: status 1" 1
 err_like "plan: and it says why" 'max_calls of the leash counts in one run'
+run_matins fan plan hello --inputs in.jsonl -o -
+exit_is "plan: a folder has no standard output: status 64" 64
 run_matins fan plan asks --inputs in.jsonl -o q
 exit_is "plan: a routine that asks a person, in one within: status 1" 1
 err_like "plan: and names the step" 'step really asks a person'
@@ -221,6 +223,22 @@ ok "collect: JSONL, a line for each input behind the totals" \
 	test "$(wc -l <all.jsonl)" == 27
 file_like "collect: Markdown has the failure" all.md '^\| 7 \| failed \|.*exit\\?_status'
 file_like "collect: the page has it, too" all.html '<td>7</td><td>failed</td>'
+run_matins fan collect d -o -
+exit_is "collect: to standard output: status 2, as to a file" 2
+ok "collect: there it is JSONL" cmp "$out" all.jsonl
+for form in json md html; do
+	run_matins fan collect d -o - "--$form"
+	ok "collect: there it is $form where that is asked for" cmp "$out" "all.$form"
+done
+run_matins fan collect d -o all.txt --md
+ok "collect: an option goes before the name of the file" cmp all.txt all.md
+run_matins fan collect d -o - --md --html
+exit_is "collect: two forms at once: status 64" 64
+if [[ -e /dev/full ]]; then
+	run_program /dev/null bash -c '"$0" fan collect d -o - >/dev/full' "$BIN"
+	exit_is "collect: standard output that is full: status 1" 1
+	err_like "collect: and that is said" 'write standard output: No space left'
+fi
 run_matins fan collect d -o golden.json --golden
 cp golden.json first.json
 for shard in 2 0 1; do run_matins fan exec e --shard $shard -j 4; done
