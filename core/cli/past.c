@@ -128,15 +128,24 @@ int past_list(struct ledger *l, const struct past_filter *filter,
 
 /* ---- one run ---- */
 
+/* Can it go on where it was? A step alone, or a shard, is "morning/host". */
+static bool can_resume(const struct ledger_run *run)
+{
+	return *run->file && !strchr(run->routine, '/');
+}
+
 /* "last" is the last that has a report: say which newer one has none. */
 static void say_passed_over(const struct ledger_run *run)
 {
 	const unsigned long long generation = run->generation;
 
-	if (run->state == RUN_LOST)
+	if (run->state == RUN_LOST && can_resume(run))
 		log_note("run %llu of %s, newer than the one shown, was lost; "
 			 "`matins show %llu` says how it is resumed",
 			 generation, run->routine, generation);
+	else if (run->state == RUN_LOST)
+		log_note("run %llu of %s, newer than the one shown, was lost",
+			 generation, run->routine);
 	else
 		log_note("run %llu of %s is running; the one shown is older",
 			 generation, run->routine);
@@ -228,12 +237,16 @@ static int refuse_lost(const struct ledger_run *run, struct err *err)
 	AUTO(buf_release) struct buf resume = BUF_INIT(BUF_UNBOUNDED);
 	const unsigned long long generation = run->generation;
 
-	/* a step alone is named "morning/host", and it is soon run again */
-	if (!*run->file || strchr(run->routine, '/'))
+	/* a step alone is soon run again, and the results of a shard stay */
+	if (!can_resume(run))
 		return err_set(err, ERR_UNKNOWN,
 			       "run %llu of %s, begun at %s, was lost: it has "
-			       "no report; run it again",
-			       generation, run->routine, run->started);
+			       "no report; %s",
+			       generation, run->routine, run->started,
+			       strstr(run->routine, "/shard-")
+				       ? "`matins fan retry DIR` runs the "
+					 "inputs that lack a result"
+				       : "run it again");
 	buf_adds(&resume, "matins run -c ");
 	text_add_word(&resume, run->file);
 	buf_addc(&resume, ' ');

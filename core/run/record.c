@@ -167,18 +167,19 @@ int record_start(void *arg, struct err *err)
 	return 0;
 }
 
-/* Say that the run before was lost, unless this one goes on with it. */
+/* Say that the run before was lost, unless this one goes on with it. A shard
+   does: its results say what is left to run, and the same number of another
+   plan has the same name here. */
 static void say_lost(struct record *r)
 {
-	const uint64_t lost = ledger_lost_before(r->ledger);
+	const unsigned long long lost = ledger_lost_before(r->ledger);
 
-	if (lost && !r->o->resume)
+	if (lost && !r->o->resume && !r->o->many)
 		record_warn(r,
 			    "run %llu of %s, the one before this, was lost: "
 			    "it began and never said how it ended; `matins "
 			    "show %llu` says how it is resumed",
-			    (unsigned long long)lost, r->which.name,
-			    (unsigned long long)lost);
+			    lost, r->which.name, lost);
 }
 
 int record_open(struct record *r, struct err *err)

@@ -609,6 +609,11 @@ rm slow
 : >sent
 run_matins fan exec once --shard 0
 exit_is "a step of which the end is not known: status 2" 2
+is "a shard that was lost goes on without a word: its results say what is left" "$(<"$err")" ''
+lost=$(run_matins history && awk '/lost .*once.shard-0/ { print $1; exit }' "$out")
+run_matins show "$lost"
+err_like "show: a shard that was lost, and what helps" \
+	'of once/shard-0, .* was lost: it has no report; .matins fan retry DIR. runs the inputs that lack a result'
 is "is not done again" "$(cat sent)" ''
 run_matins fan collect once -o once.json
 json_file_is "and the input has failed: claimed" once.json \
