@@ -5,11 +5,13 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/state_dir.h"
+#include "core/base/text.h"
 #include "core/cli/command.h"
 #include "core/cli/open.h"
 #include "core/cli/put.h"
@@ -381,30 +383,73 @@ static const char *whole_path(const char *path, struct arena *arena)
 	return real ? arena_strdup(arena, real) : path;
 }
 
+/* Number of inputs that failed as claimed: `fan retry` leaves them alone. */
+static int count_claimed(struct fan_work *w, uint64_t *ret, struct err *err)
+{
+	const struct fan_retry which = {.claims = true, .is_count = true};
+	struct shard_set shards = {.n = 0};
+	int r = fan_needs_claims(results_manifest(w->results), err);
+
+	*ret = 0;
+	return r <= 0 ? r
+		      : fan_retry(w->results, &which, w->arena, &shards, ret,
+				  err);
+}
+
+/* Append the command that runs what is left, with what jobs.jsonl has not. */
+static int add_retry(struct fan_work *w, const struct fan_submit *o,
+		     const struct fan_counts *c, struct buf *out,
+		     struct err *err)
+{
+	uint64_t claimed = 0;
+	struct stat st;
+
+	if (c->failed && count_claimed(w, &claimed, err) < 0)
+		return -1;
+	buf_adds(out, "retry ");
+	text_add_word(out, results_dir(w->results));
+	if (claimed)
+		buf_adds(out, claimed == c->total - c->ok
+				      ? " --claims"
+				      : " --failed --missing --claims");
+	/* a list that came through a pipe is gone */
+	if (o->hosts && (stat(o->hosts, &st) < 0 || !S_ISREG(st.st_mode)))
+		buf_adds(out, " --hosts FILE");
+	if (o->ssh_config) {
+		buf_adds(out, " --ssh-config ");
+		text_add_word(out, o->ssh_config);
+	}
+	return 0;
+}
+
 /* Say what a submit has led to, and the next command. */
-static int say_submitted(struct fan_work *w, enum fan_engine engine,
+static int say_submitted(struct fan_work *w, const struct fan_submit *o,
 			 struct err *err)
 {
+	AUTO(buf_release) struct buf next = BUF_INIT(BUF_UNBOUNDED);
 	const char *dir = results_dir(w->results);
 	struct fan_counts c;
 	unsigned long long done;
 
-	if (engine == ENGINE_SLURM) {
+	if (o->engine == ENGINE_SLURM) {
 		log_note("`matins fan status %s --watch` counts results", dir);
 		return 0;
 	}
 	if (results_count(w->results, false, &c, err) < 0)
 		return -1;
 	done = c.ok + c.failed;
+	if (c.ok == c.total) {
+		buf_adds(&next, "collect ");
+		text_add_word(&next, dir);
+		buf_adds(&next, " -o report.html");
+	} else if (add_retry(w, o, &c, &next, err) < 0) {
+		return -1;
+	}
 	log_note("%llu of %llu inputs: %llu ok, %llu failed, %llu missing; "
 		 "`matins fan %s`",
 		 done, (unsigned long long)c.total, (unsigned long long)c.ok,
 		 (unsigned long long)c.failed,
-		 (unsigned long long)c.total - done,
-		 arena_printf(w->arena,
-			      c.ok == c.total ? "collect %s -o report.html"
-					      : "retry %s",
-			      dir));
+		 (unsigned long long)c.total - done, buf_cstr(&next));
 	return 0;
 }
 
@@ -418,8 +463,7 @@ static int submit(struct fan_work *w, struct fan_submit *o, struct err *err)
 	if (o->engine == ENGINE_SSH && !o->hosts)
 		return err_set(err, ERR_USAGE,
 			       "--engine ssh: name a list of --hosts");
-	if (fan_submit(o, &status, err) < 0 ||
-	    say_submitted(w, o->engine, err) < 0)
+	if (fan_submit(o, &status, err) < 0 || say_submitted(w, o, err) < 0)
 		return -1;
 	return status;
 }
@@ -468,8 +512,9 @@ static int do_retry(struct fan_work *w, struct err *err)
 	    fan_submit_last(w->results, w->arena, &o, err) < 0 ||
 	    fan_retry(w->results, &which, w->arena, &o.shards, &n, err) < 0)
 		return -1;
-	log_note("%llu inputs in %llu shards", (unsigned long long)n,
-		 (unsigned long long)o.shards.n_shards);
+	log_note("%llu input%s in %llu shard%s", (unsigned long long)n,
+		 n == 1 ? "" : "s", (unsigned long long)o.shards.n_shards,
+		 o.shards.n_shards == 1 ? "" : "s");
 	return n ? submit(w, &o, err) : 0;
 }
 

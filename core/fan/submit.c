@@ -750,7 +750,11 @@ static int judge_input(struct results *results, const struct fan_retry *which,
 	if (result.state != FAN_FAILED)
 		return which->missing;
 	is_claimed = str_is(result.reason, "claimed");
-	if (is_claimed && which->claims) {
+	if (!(is_claimed ? which->claims : which->failed))
+		return 0;
+	if (which->is_count)
+		return 1;
+	if (is_claimed) {
 		r = results_holder(results, key, err);
 		if (r == 1)
 			log_warning("input %.16s: the process that claimed it "
@@ -759,8 +763,6 @@ static int judge_input(struct results *results, const struct fan_retry *which,
 		if (r < 0 || r == 1)
 			return r < 0 ? -1 : 0;
 	}
-	if (!(is_claimed ? which->claims : which->failed))
-		return 0;
 	/* the result first: a claim without one is never run again by itself */
 	r = results_take_away(results, key, FAN_FAILED, err);
 	return r < 0 || results_release(results, key, err) < 0 ? -1 : 1;

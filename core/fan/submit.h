@@ -44,6 +44,7 @@ int fan_submit_last(const struct results *r, struct arena *arena,
 /* Which inputs run again. */
 struct fan_retry {
 	bool failed, missing, claims;
+	bool is_count; /* count them, and take nothing away */
 };
 
 /*

@@ -69,7 +69,7 @@ exit_is "retry --missing: there is none: status 0" 0
 err_like "retry: and that is said" '0 inputs in 0 shards'
 run_matins fan retry d --failed
 exit_is "retry --failed: status 0, now that it works" 0
-err_like "retry: only the shard with the failure" '1 inputs in 1 shards'
+err_like "retry: only the shard with the failure" '1 input in 1 shard$'
 is "retry: by the engine of the last submit" \
 	"$(sed -n '2s/.*\("engine":"local"\).*\("shards":"0"\).*\("jobs":2,"max":3\).*/\1\2\3/p' d/jobs.jsonl)" \
 	'"engine":"local""shards":"0""jobs":2,"max":3'
@@ -143,6 +143,7 @@ wait_for 15 ended
 rm slow
 run_matins fan retry once
 exit_is "retry: the end of a step is not known: status 2" 2
+err_like "retry: and the option that this one needs is named" "; .matins fan retry $T/once --claims.$"
 run_matins fan retry once --failed --missing
 err_like "retry: it is not begun again by itself" '0 inputs in 0 shards'
 is "it ran once" "$(cat sent)" 0
@@ -210,6 +211,8 @@ if throwaway_sshd; then
 	err_like "ssh: a host that cannot be reached is left out, and said" \
 		'^matins: .*gone is left out: ssh failed|gone is left out: ssh failed'
 	err_like "ssh: a host without matins, too" 'n3 is left out: status 127'
+	err_like "ssh: the retry is told what jobs.jsonl does not keep" \
+		"; .matins fan retry $T/d --ssh-config $T/ssh/config.$"
 	matins fan status d --json
 	json_is "ssh: others have run the shards" ok 59 failed 1 missing 0
 	"${as[@]}" touch fixed
@@ -231,11 +234,14 @@ if throwaway_sshd; then
 	ended_there() { [[ -z $(ls d/running) ]]; }
 	ok "ssh: what runs there ends with the connection" wait_for 15 ended_there
 	rm slow
-	echo gone >hosts
 	rm -rf d
 	matins fan plan hello --inputs in.jsonl -o d
-	matins fan submit d --engine ssh --hosts hosts --ssh-config ssh/config
+	# shellcheck disable=SC2016
+	run_program /dev/null "${as[@]}" bash -c \
+		'"$0" fan submit d --engine ssh --hosts <(echo gone) --ssh-config ssh/config' "$T/.bin/matins"
 	exit_is "ssh: no host is left: status 75" 75
+	err_like "ssh: a list from a pipe is needed again" \
+		"; .matins fan retry $T/d --hosts FILE --ssh-config $T/ssh/config.$"
 	kill "$sshd_pid"
 	wait "$sshd_pid" 2>/dev/null
 else
