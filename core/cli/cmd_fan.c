@@ -8,11 +8,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/fd.h"
 #include "core/base/log.h"
+#include "core/base/loop.h"
 #include "core/base/mem.h"
 #include "core/base/state_dir.h"
 #include "core/base/text.h"
 #include "core/cli/command.h"
+#include "core/cli/live.h"
 #include "core/cli/open.h"
 #include "core/cli/put.h"
 #include "core/fan/collect.h"
@@ -59,6 +62,7 @@ struct fan_work {
 	const struct args *args;
 	struct results *results; /* NULL for plan */
 	struct arena *arena;
+	struct loop loop; /* of a submit that waits */
 };
 
 /* ---- plan ---- */
@@ -216,17 +220,39 @@ static int do_exec(struct fan_work *w, struct err *err)
 
 /* ---- status ---- */
 
+/* is_live  what runs is known a second late, and is left out */
+static void add_counts(const struct fan_counts *c, bool is_live,
+		       struct buf *out)
+{
+	const unsigned long long left = c->running + c->missing;
+
+	buf_addf(out, "%llu of %llu: %llu ok, %llu failed",
+		 (unsigned long long)c->ok + c->failed,
+		 (unsigned long long)c->total, (unsigned long long)c->ok,
+		 (unsigned long long)c->failed);
+	if (!is_live) {
+		buf_addf(out, ", %llu running, %llu missing",
+			 (unsigned long long)c->running,
+			 (unsigned long long)c->missing);
+		if (c->duplicates)
+			buf_addf(out, ", %llu dropped as second",
+				 (unsigned long long)c->duplicates);
+		if (c->torn)
+			buf_addf(out, "; %llu files are torn",
+				 (unsigned long long)c->torn);
+	}
+	if (c->per_second_1000 && left)
+		buf_addf(out, "; %llu a second, %llu s left",
+			 (unsigned long long)c->per_second_1000 / 1000,
+			 left * 1000 / c->per_second_1000);
+}
+
 /* said  text of before: the same is not printed twice */
 static int say_counts(const struct args *args, const struct fan_counts *c,
 		      struct buf *said, struct err *err)
 {
-	const unsigned long long done = c->ok + c->failed,
-				 rate = c->per_second_1000 / 1000,
-				 rest = c->per_second_1000 % 1000;
-	const uint64_t left = c->running + c->missing;
-	const bool has_rate = c->per_second_1000 > 0;
-	const int64_t left_s =
-		has_rate ? (int64_t)(left * 1000 / c->per_second_1000) : 0;
+	const int64_t left = (int64_t)(c->running + c->missing),
+		      rate = (int64_t)c->per_second_1000;
 	struct page page;
 	char text[48];
 	int r;
@@ -240,31 +266,18 @@ static int say_counts(const struct args *args, const struct fan_counts *c,
 		jw_kv_int(&page.w, "missing", (int64_t)c->missing);
 		jw_kv_int(&page.w, "duplicates", (int64_t)c->duplicates);
 		jw_key(&page.w, "per_second");
-		snprintf(text, sizeof(text), "%llu.%03llu", rate, rest);
+		snprintf(text, sizeof(text), "%lld.%03lld",
+			 (long long)rate / 1000, (long long)rate % 1000);
 		jw_raw(&page.w, str_of(text));
 		jw_key(&page.w, "left_s");
-		if (has_rate || !left)
-			jw_int(&page.w, left_s);
+		if (rate || !left)
+			jw_int(&page.w, rate ? left * 1000 / rate : 0);
 		else
 			jw_null(&page.w);
 		jw_kv_bool(&page.w, "looked", c->is_looked);
 	} else {
-		buf_addf(&page.out,
-			 "%llu of %llu: %llu ok, %llu failed, %llu running, "
-			 "%llu missing, %llu dropped as second",
-			 done, (unsigned long long)c->total,
-			 (unsigned long long)c->ok,
-			 (unsigned long long)c->failed,
-			 (unsigned long long)c->running,
-			 (unsigned long long)c->missing,
-			 (unsigned long long)c->duplicates);
-		if (c->torn)
-			buf_addf(&page.out, "; %llu files are torn",
-				 (unsigned long long)c->torn);
-		if (has_rate && left)
-			buf_addf(&page.out, "; %llu a second, %lld s left",
-				 rate, (long long)left_s);
-		else if (c->missing && !c->running)
+		add_counts(c, false, &page.out);
+		if (c->missing && !c->running && !rate)
 			buf_adds(&page.out, "; nothing runs");
 		buf_adds(&page.out, c->is_looked ? "\n"
 						 : "; by their names, --deep "
@@ -453,9 +466,93 @@ static int say_submitted(struct fan_work *w, const struct fan_submit *o,
 	return 0;
 }
 
+/* Counts on a terminal while shards run. */
+struct watch {
+	struct results *results;
+	struct live live;
+	struct loop_timer look;
+	struct loop_watch heard;
+	int said[2]; /* pipe of what shards say; owned, or -1 */
+};
+
+static void clear_line(void *arg)
+{
+	struct watch *w = arg;
+
+	live_clear(&w->live);
+}
+
+/* A line is taken off the screen before a shard says something. */
+static void on_heard(void *arg, uint32_t events)
+{
+	struct watch *w = arg;
+	char bytes[4096];
+	ssize_t n;
+
+	(void)events;
+	while ((n = read(w->said[0], bytes, sizeof(bytes))) > 0) {
+		live_clear(&w->live);
+		(void)!fd_write_all(STDERR_FILENO, bytes, (size_t)n);
+	}
+}
+
+/* Count again after a pause, of which counting takes a twentieth. */
+static void on_look(void *arg)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct watch *w = arg;
+	struct loop *loop = w->live.loop;
+	const uint64_t begin = loop_now(loop);
+	struct fan_counts c;
+	uint64_t took;
+
+	if (results_count(w->results, false, &c, ERR_IGNORED) == 0) {
+		add_counts(&c, true, &text);
+		live_say(&w->live, buf_cstr(&text));
+	}
+	took = loop_now(loop) - begin;
+	loop_timer_set(loop, &w->look,
+		       begin + (took > NS_PER_S / 20 ? 20 * took : NS_PER_S));
+}
+
+static int watch_begin(struct watch *w, struct results *results,
+		       struct loop *loop, struct err *err)
+{
+	*w = (struct watch){
+		.results = results,
+		.look = {.fire = on_look, .arg = w},
+		.heard = {.fd = -1},
+		.said = {-1, -1},
+	};
+	live_open(&w->live, loop);
+	if (!w->live.on)
+		return 0;
+	if (fd_pipe(&w->said[0], &w->said[1]) < 0 ||
+	    fcntl(w->said[0], F_SETFL, O_NONBLOCK) < 0)
+		return err_sys(err, errno, "a pipe");
+	live_begin(&w->live, "");
+	log_set_before(clear_line, w);
+	on_look(w);
+	return loop_watch(loop, &w->heard, w->said[0], EPOLLIN, on_heard, w,
+			  err);
+}
+
+static void watch_end(struct watch *w)
+{
+	log_set_before(NULL, NULL);
+	if (w->said[0] >= 0)
+		on_heard(w, 0);
+	loop_unwatch(w->live.loop, &w->heard);
+	loop_timer_clear(w->live.loop, &w->look);
+	live_release(&w->live);
+	fd_closep(&w->said[0]);
+	fd_closep(&w->said[1]);
+}
+
 static int submit(struct fan_work *w, struct fan_submit *o, struct err *err)
 {
-	int status;
+	struct watch watch;
+	int status = 0, r;
 
 	o->jobs += !o->jobs;
 	o->hosts = whole_path(o->hosts, w->arena);
@@ -463,7 +560,17 @@ static int submit(struct fan_work *w, struct fan_submit *o, struct err *err)
 	if (o->engine == ENGINE_SSH && !o->hosts)
 		return err_set(err, ERR_USAGE,
 			       "--engine ssh: name a list of --hosts");
-	if (fan_submit(o, &status, err) < 0 || say_submitted(w, o, err) < 0)
+	if (loop_init(&w->loop, clock_system(), err) < 0)
+		return -1;
+	r = watch_begin(&watch, w->results, &w->loop, err);
+	o->loop = &w->loop;
+	o->said = watch.said[1] < 0 ? STDERR_FILENO : watch.said[1];
+	if (r == 0)
+		r = fan_submit(o, &status, err);
+	watch_end(&watch);
+	loop_release(&w->loop);
+	loop_give_signals_back();
+	if (r < 0 || say_submitted(w, o, err) < 0)
 		return -1;
 	return status;
 }

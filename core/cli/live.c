@@ -73,11 +73,16 @@ void live_open(struct live *l, struct loop *loop)
 		on_tick(l);
 }
 
+void live_say(struct live *l, const char *text)
+{
+	buf_clear(&l->text);
+	buf_adds(&l->text, text);
+}
+
 void live_begin(struct live *l, const char *text)
 {
 	live_clear(l);
-	buf_clear(&l->text);
-	buf_adds(&l->text, text);
+	live_say(l, text);
 	l->begin_ns = loop_now(l->loop);
 }
 

@@ -28,6 +28,8 @@ struct live {
 void live_open(struct live *l, struct loop *loop);
 /* Begin a line: "calling echo". */
 void live_begin(struct live *l, const char *text);
+/* Change the line, which goes on. */
+void live_say(struct live *l, const char *text);
 /* Take the line off the screen. */
 void live_clear(struct live *l);
 /* Also of a zeroed one. */

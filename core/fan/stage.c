@@ -203,7 +203,7 @@ int stage_start(const struct stage *s, const char *host, uint64_t shard,
 				     list_join(&ssh, "' '", &arena)),
 			"--", is_back ? there : here, is_back ? here : there,
 			NULL},
-		(const int[3]){names, null, STDERR_FILENO}, ret, err);
+		(const int[3]){names, null, s->said}, ret, err);
 	fd_closep(&names);
 	fd_closep(&null);
 	return r;
@@ -243,6 +243,6 @@ int stage_remove(const struct stage *s, const char *host,
 	buf_adds(&line, "rm -rf -- ");
 	text_add_word(&line, stage_dir(s, host, &arena));
 	stage_ssh_line(s->ssh_config, host, &line, &arena, &ssh);
-	return gate_start_tool(
-		ssh.item, (const int[3]){null, null, STDERR_FILENO}, ret, err);
+	return gate_start_tool(ssh.item, (const int[3]){null, null, s->said},
+			       ret, err);
 }

@@ -20,6 +20,7 @@ struct stage {
 	struct results *results;
 	const char *folder;	/* on the hosts; there already; NULL: none */
 	const char *ssh_config; /* -F of ssh; or NULL */
+	int said;		/* standard error of what runs; borrowed */
 	char tag[17];		/* of this submit; nobody can guess it */
 };
 

@@ -297,7 +297,6 @@ struct crew {
 	const struct fan_submit *o;
 	struct stage stage;
 	struct arena arena;
-	struct loop loop;
 	struct host *host;
 	size_t n_hosts;
 	struct slot *slot;
@@ -332,7 +331,7 @@ static bool next_shard(struct crew *c, uint64_t *ret)
 		return true;
 	}
 	again = next_again(c);
-	if (!again || again->due_ns > loop_now(&c->loop))
+	if (!again || again->due_ns > loop_now(c->o->loop))
 		return false;
 	*ret = again->shard;
 	c->at_again++;
@@ -351,7 +350,7 @@ static void put_back(struct crew *c, uint64_t shard, bool is_out)
 	c->again =
 		arena_grow(&c->arena, c->again, c->n_again, sizeof(*c->again));
 	c->again[c->n_again++] = (struct again){
-		shard, loop_now(&c->loop) + (is_out ? 0 : tries * PAUSE_NS),
+		shard, loop_now(c->o->loop) + (is_out ? 0 : tries * PAUSE_NS),
 		tries};
 }
 
@@ -369,7 +368,7 @@ static int start_run(struct crew *c, struct slot *s, struct err *err)
 	struct strlist ssh = {NULL, 0};
 	AUTO(fd_closep) int null = fd_open("/dev/null", O_RDWR, 0);
 	AUTO(fd_closep) int in = -1;
-	int fd[4] = {null, null, STDERR_FILENO, null};
+	int fd[4] = {null, null, c->o->said, null};
 
 	if (null < 0)
 		return err_sys(err, errno, "/dev/null");
@@ -382,7 +381,7 @@ static int start_run(struct crew *c, struct slot *s, struct err *err)
 	if (in < 0)
 		return err_sys(err, errno, "a pipe");
 	shard_command(&w, shard, &line);
-	buf_adds(&line, " --until-eof");
+	buf_adds(&line, " --until-eof -q");
 	stage_ssh_line(c->o->ssh_config, s->host->is.name, &line, &arena, &ssh);
 	return gate_start_tool(ssh.item, fd, &s->runs, err);
 }
@@ -445,7 +444,7 @@ static void on_end(void *arg, uint32_t events)
 	bool is_through;
 
 	(void)events;
-	loop_unwatch(&c->loop, &s->end);
+	loop_unwatch(c->o->loop, &s->end);
 	status = gate_again_wait(&s->runs);
 	fd_closep(&s->hold);
 	is_through = status == 0;
@@ -482,7 +481,7 @@ static void begin_stage(struct crew *c, struct slot *s)
 			 : stage_start(&c->stage, s->host->is.name, s->shard,
 				       s->at == COPY_BACK, &s->runs, &err);
 	if (r == 0)
-		r = loop_watch(&c->loop, &s->end, s->runs.pidfd, EPOLLIN,
+		r = loop_watch(c->o->loop, &s->end, s->runs.pidfd, EPOLLIN,
 			       on_end, s, &err);
 	if (r == 0)
 		return;
@@ -541,14 +540,14 @@ static void on_pause(void *arg)
 static bool is_pausing(struct crew *c)
 {
 	const struct again *again = next_again(c);
-	const uint64_t soon = loop_now(&c->loop) + NS_PER_S / 10;
+	const uint64_t soon = loop_now(c->o->loop) + NS_PER_S / 10;
 	size_t in = 0;
 
 	while (in < c->n_hosts && c->host[in].is_out)
 		in++;
 	if (!again || c->is_stopped || in == c->n_hosts)
 		return false;
-	loop_timer_set(&c->loop, &c->pause,
+	loop_timer_set(c->o->loop, &c->pause,
 		       again->due_ns > soon ? again->due_ns : soon);
 	return true;
 }
@@ -558,9 +557,9 @@ static int run_crew(struct crew *c, struct err *err)
 	c->pause = (struct loop_timer){.fire = on_pause};
 	/* one turn may end all that run: new ones are begun before the look */
 	while (begin_all(c), is_pausing(c) || c->n_busy)
-		if (loop_turn(&c->loop, err) < 0)
+		if (loop_turn(c->o->loop, err) < 0)
 			return -1;
-	loop_timer_clear(&c->loop, &c->pause);
+	loop_timer_clear(c->o->loop, &c->pause);
 	return 0;
 }
 
@@ -656,35 +655,31 @@ static int submit_crew(const struct fan_submit *o, int *ret_status,
 {
 	const struct strlist none = {NULL, 0};
 	struct crew *c = mem_zalloc(sizeof(*c));
-	int r = loop_init(&c->loop, clock_system(), err);
+	int r = loop_take_signals(o->loop, err);
 
 	c->o = o;
 	c->stage = (struct stage){
 		.results = o->results,
 		.folder = o->stage,
 		.ssh_config = o->ssh_config,
+		.said = o->said,
 	};
 	text_random(c->stage.tag, sizeof(c->stage.tag));
+	o->loop->on_signal = on_signal;
+	o->loop->on_signal_arg = c;
 	if (r == 0 && o->stage)
 		r = stage_judge(&c->stage, err);
-	if (r == 0) {
-		r = loop_take_signals(&c->loop, err);
-		c->loop.on_signal = on_signal;
-		c->loop.on_signal_arg = c;
-		if (r == 0)
-			r = find_hosts(c, err);
-		if (r == 0)
-			r = keep_line(o, &none, err);
-		if (r == 0)
-			r = run_crew(c, err);
-		if (r == 0)
-			remove_copies(c);
-		loop_release(&c->loop);
-	}
+	if (r == 0)
+		r = find_hosts(c, err);
+	if (r == 0)
+		r = keep_line(o, &none, err);
+	if (r == 0)
+		r = run_crew(c, err);
+	if (r == 0)
+		remove_copies(c);
 	*ret_status = is_unfinished(c) ? 75 : c->has_failed ? 2 : 0;
 	arena_release(&c->arena);
 	free(c);
-	loop_give_signals_back();
 	return r;
 }
 

@@ -5,6 +5,7 @@
 #ifndef CORE_FAN_SUBMIT_H
 #define CORE_FAN_SUBMIT_H
 
+#include "core/base/loop.h"
 #include "core/fan/results.h"
 #include "core/fan/script.h"
 #include "core/fan/stage.h"
@@ -21,6 +22,8 @@ struct fan_submit {
 	const char *hosts;	/* ssh: file with the list */
 	const char *ssh_config; /* ssh: -F; or NULL */
 	const char *stage; /* ssh: folder of the hosts to copy to; or NULL */
+	struct loop *loop; /* of all but Slurm: waits here; borrowed */
+	int said;	   /* standard error of what runs; borrowed */
 };
 
 /* Append the scripts that would be submitted; of Slurm, else a line for a shell
@@ -29,7 +32,7 @@ int fan_submit_print(const struct fan_submit *o, struct buf *out,
 		     struct err *err) MUST_USE;
 /*
  * Submit shards, and keep a line in jobs.jsonl. Slurm has them then; the others
- * run until all shards have ended.
+ * run until all shards have ended; signals come through the loop from then on.
  *
  * ret_status  0; 2: some inputs failed; 75: some shards have not ended
  * errors      ERR_UNKNOWN  no sbatch or ssh here; ERR_CONFIG, ERR_SYS

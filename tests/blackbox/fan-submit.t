@@ -61,6 +61,9 @@ run_matins fan submit d --engine local --max 3 -j 2
 exit_is "local: an input fails: status 2" 2
 err_like "local: what came of it is said, and what is next" \
 	"60 of 60 inputs: 59 ok, 1 failed, 0 missing; .matins fan retry $T/d."
+run_matins fan status d
+out_like "status: what is not there is not named" \
+	'^60 of 60: 59 ok, 1 failed, 0 running, 0 missing$'
 run_matins fan status d --json
 json_is "local: all shards have run" ok 59 failed 1 missing 0
 : >fixed
@@ -94,6 +97,41 @@ wait $pid
 is "two shards that end in one turn: the others run: status 0" $? 0
 run_matins fan status both --json
 json_is "two shards that end in one turn: nothing is missing" ok 4 missing 0
+
+# ---- progress on a terminal ----
+
+err_unlike "in a pipe there is no progress" $'\x1b'
+# on_terminal ARGS...: a submit on a terminal, in the background; $out gets it
+on_terminal() {
+	"$PYTHON" -c 'import os, pty, sys
+sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' \
+		"$BIN" fan submit "$@" --engine local >"$out" 2>&1 </dev/null &
+	pid=$!
+}
+if "$PYTHON" -c 'import os; os.close(os.openpty()[0])' 2>/dev/null; then
+	run_matins fan plan held --inputs four.jsonl --per-shard 1 -o seen
+	mv seen/inputs.jsonl four.moved
+	head -n 3 four.moved >seen/inputs.jsonl
+	: >held
+	on_terminal seen --max 4
+	wait_for 15 grep -aq '0 of 4: 0 ok, 0 failed' "$out"
+	rm held
+	ok "on a terminal: results are counted while shards run" \
+		wait_for 15 grep -aq '3 of 4: 3 ok, 0 failed' "$out"
+	mv four.moved seen/inputs.jsonl
+	wait $pid
+	is "on a terminal: the status is that of the work" $? 0
+	file_like "on a terminal: what a shard says has a line of its own" "$out" \
+		$'(^|\x1b\\[K)matins: .*/inputs.jsonl ends before the shard does'
+	file_like "on a terminal: the line is taken away at the end" "$out" \
+		$'(^|\x1b\\[K)matins: 4 of 4 inputs: 4 ok'
+	run_matins fan plan held --inputs four.jsonl --per-shard 1 -o quiet
+	on_terminal quiet -q
+	wait $pid
+	is "on a terminal: -q shows nothing" "$(<"$out")" ''
+else
+	skip "progress on a terminal" "no pseudo-terminals"
+fi
 
 # ---- the manual page, literally ----
 
@@ -172,7 +210,7 @@ kill -KILL $pid
 wait $pid 2>/dev/null
 
 printf '{"engine":"slurm","time":"1\\ntouch pwned"}\n' >d/jobs.jsonl
-rm d/results/00/* d/results/*/*0.json 2>/dev/null
+rm "$(find d/results -name '*.json' | head -n 1)"
 run_matins fan retry d --missing
 exit_is "retry: a time that is none in jobs.jsonl: status 64" 64
 chmod o+w d/jobs.jsonl
