@@ -1,9 +1,12 @@
 #include "core/fan/stage.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -59,10 +62,16 @@ int stage_judge_host(const char *host, struct err *err)
 	return 0;
 }
 
+static const char *name_of(const struct stage *s, const char *host,
+			   struct arena *arena)
+{
+	return arena_printf(arena, "matins-%s-%s", s->tag, host);
+}
+
 const char *stage_dir(const struct stage *s, const char *host,
 		      struct arena *arena)
 {
-	return arena_printf(arena, "%s/matins-%s-%s", s->folder, s->tag, host);
+	return arena_printf(arena, "%s/%s", s->folder, name_of(s, host, arena));
 }
 
 /* ---- keys of a shard ---- */
@@ -178,7 +187,6 @@ int stage_start(const struct stage *s, const char *host, uint64_t shard,
 
 	stage_ssh(s->ssh_config, &arena, &ssh);
 	if (is_back) {
-		(void)!mkdir(arena_printf(&arena, "%s/staged", dir), 0700);
 		here = arena_printf(&arena, "%s/%s/", dir,
 				    back_folder(s, shard, &arena));
 	} else {
@@ -230,19 +238,86 @@ int stage_take(const struct stage *s, uint64_t shard, uint64_t *ret_missing,
 	return r;
 }
 
-int stage_remove(const struct stage *s, const char *host,
-		 struct gate_again *ret, struct err *err)
+/* ---- marks ---- */
+
+static const char *mark_path(const struct stage *s, const char *name,
+			     struct arena *arena)
+{
+	return arena_printf(arena, "%s/staged/%s", results_dir(s->results),
+			    name);
+}
+
+/* Is it the mark of a folder of a host, in our FOLDER, whose submit is gone? */
+static bool is_left(const struct stage *s, const char *host, const char *name)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf folder = BUF_INIT(PATH_MAX);
+	AUTO(fd_closep) int fd = -1;
+
+	if (strncmp(name, "matins-", 7) != 0 ||
+	    strspn(name + 7, "0123456789abcdef") != sizeof(s->tag) - 1 ||
+	    name[6 + sizeof(s->tag)] != '-' ||
+	    strcmp(name + 7 + sizeof(s->tag), host) != 0)
+		return false;
+	fd = fd_open(mark_path(s, name, &arena), O_RDWR | O_NOFOLLOW, 0);
+	return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+	       fd_read_all(fd, &folder, ERR_IGNORED) == 0 &&
+	       str_is(buf_str(&folder), s->folder);
+}
+
+int stage_mark(const struct stage *s, struct stage_there *there,
+	       struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const char *path =
+		mark_path(s, name_of(s, there->host, &arena), &arena);
+
+	there->mark = fd_open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+	/* without its text nobody takes it for one */
+	if (there->mark < 0 || flock(there->mark, LOCK_EX) < 0 ||
+	    fd_write_all(there->mark, s->folder, strlen(s->folder)) < 0)
+		return err_sys(err, errno, "%s", path);
+	return 0;
+}
+
+int stage_clean(const struct stage *s, struct stage_there *there, bool is_end,
+		struct arena *arena, struct gate_again *ret, struct err *err)
+{
 	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+	const char *staged = mark_path(s, "", arena);
 	AUTO(fd_closep) int null = fd_open("/dev/null", O_RDWR, 0);
 	struct strlist ssh = {NULL, 0};
+	struct dirent *entry;
+	DIR *dir;
 
-	if (null < 0)
-		return err_sys(err, errno, "/dev/null");
-	buf_adds(&line, "rm -rf -- ");
-	text_add_word(&line, stage_dir(s, host, &arena));
-	stage_ssh_line(s->ssh_config, host, &line, &arena, &ssh);
+	(void)!mkdir(staged, 0700);
+	dir = opendir(staged);
+	if (null < 0 || !dir)
+		return err_sys(err, errno, "%s", staged);
+	there->folder.n = 0;
+	while ((entry = readdir(dir)))
+		if (is_left(s, there->host, entry->d_name))
+			list_add(&there->folder, arena,
+				 arena_strdup(arena, entry->d_name));
+	closedir(dir);
+	if (is_end)
+		list_add(&there->folder, arena, name_of(s, there->host, arena));
+	buf_adds(&line, "cd ");
+	text_add_word(&line, s->folder);
+	buf_adds(&line, " || exit 74; rm -rf --");
+	for (size_t i = 0; i < there->folder.n; i++) {
+		buf_addc(&line, ' ');
+		text_add_word(&line, there->folder.item[i]);
+	}
+	stage_ssh_line(s->ssh_config, there->host, &line, arena, &ssh);
 	return gate_start_tool(ssh.item, (const int[3]){null, null, s->said},
 			       ret, err);
+}
+
+void stage_cleaned(const struct stage *s, struct stage_there *there)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+
+	for (size_t i = 0; i < there->folder.n; i++)
+		(void)!unlink(mark_path(s, there->folder.item[i], &arena));
 }

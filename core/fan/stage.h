@@ -6,9 +6,15 @@
  * and its input runs again.
  *
  *	if (stage_judge(&s, err) < 0) ...
+ *	stage_clean(&s, &there, false, …), stage_mark(&s, &there, …)
  *	stage_start(&s, host, shard, false, …)   and `fan exec` on the host,
  *	then stage_start(&s, host, shard, true, …), stage_take(&s, shard, …)
- *	stage_remove(&s, host, …)	behind the last shard
+ *	stage_clean(&s, &there, true, …)	behind the last shard
+ *	stage_cleaned(&s, &there)	where either has ended well
+ *
+ * A folder on a host has a mark of its name here, in staged/, with FOLDER in it
+ * and a lock that its submit holds while it lives. So a later submit removes
+ * what a killed one left, and nothing else: the name cannot be guessed.
  */
 #ifndef CORE_FAN_STAGE_H
 #define CORE_FAN_STAGE_H
@@ -18,10 +24,17 @@
 
 struct stage {
 	struct results *results;
-	const char *folder;	/* on the hosts; there already; NULL: none */
+	const char *folder;	/* on the hosts; there already */
 	const char *ssh_config; /* -F of ssh; or NULL */
 	int said;		/* standard error of what runs; borrowed */
 	char tag[17];		/* of this submit; nobody can guess it */
+};
+
+/* What a host has of the plan. */
+struct stage_there {
+	const char *host;
+	int mark;	       /* of the folder of this submit; owned, or -1 */
+	struct strlist folder; /* to be removed */
 };
 
 /*
@@ -54,12 +67,19 @@ int stage_start(const struct stage *s, const char *host, uint64_t shard,
 int stage_take(const struct stage *s, uint64_t shard, uint64_t *ret_missing,
 	       struct err *err) MUST_USE;
 /*
- * Begin to remove the folder of a host.
+ * Begin to remove what killed submits left on a host.
  *
+ * is_end  the folder of this submit, too
  * errors  as gate_start_tool(); ERR_SYS
  */
-int stage_remove(const struct stage *s, const char *host,
-		 struct gate_again *ret, struct err *err) MUST_USE;
+int stage_clean(const struct stage *s, struct stage_there *there, bool is_end,
+		struct arena *arena, struct gate_again *ret, struct err *err)
+	MUST_USE;
+/* Remove the marks of folders that are gone. */
+void stage_cleaned(const struct stage *s, struct stage_there *there);
+/* Make the mark of this submit's folder, before it is there. */
+int stage_mark(const struct stage *s, struct stage_there *there,
+	       struct err *err) MUST_USE;
 /* List ssh and its options. config  for -F; or NULL */
 void stage_ssh(const char *config, struct arena *arena, struct strlist *ret);
 /* List the words that run a line of a shell on a host, with the NULL. */

@@ -275,7 +275,7 @@ struct slot {
 	int hold; /* standard input of what runs there: its end; owned, -1 */
 	struct loop_watch end;
 	uint64_t shard;
-	enum { COPY_OUT, RUN, COPY_BACK } at;
+	enum { PREPARE, COPY_OUT, RUN, COPY_BACK } at;
 	int status; /* of the run */
 	bool is_busy;
 };
@@ -283,7 +283,7 @@ struct slot {
 struct host {
 	struct fan_host is;
 	bool is_out;
-	bool has_copy;		   /* of the plan, in a folder of its own */
+	struct stage_there there;  /* a folder of its own with the plan */
 	bool has_rest;		   /* some results there are not here */
 	struct gate_again removal; /* of that folder */
 };
@@ -434,6 +434,19 @@ static void end_shard(struct crew *c, struct slot *s)
 	put_back(c, s->shard, s->host->is_out);
 }
 
+static const char *why_out(struct crew *c, const struct slot *s, int status)
+{
+	if (s->at == PREPARE)
+		return status == 255
+			       ? "ssh failed"
+			       : arena_printf(&c->arena,
+					      "it has no folder %s to enter: "
+					      "make one there, or name another "
+					      "by --stage",
+					      c->o->stage);
+	return arena_printf(&c->arena, "rsync ended with status %d", status);
+}
+
 static void begin_stage(struct crew *c, struct slot *s);
 
 static void on_end(void *arg, uint32_t events)
@@ -447,17 +460,19 @@ static void on_end(void *arg, uint32_t events)
 	loop_unwatch(c->o->loop, &s->end);
 	status = gate_again_wait(&s->runs);
 	fd_closep(&s->hold);
-	is_through = status == 0;
+	/* what a killed submit left may be in use for a moment more */
+	is_through = status == 0 || (s->at == PREPARE && status == 1);
 	if (s->at == RUN) {
 		s->status = status;
 		is_through = has_run(status) || status == 75;
-	} else if (status && !c->is_stopped) {
-		leave_out(s->host,
-			  arena_printf(&c->arena, "rsync ended with status %d",
-				       status));
+	} else if (!is_through && !c->is_stopped) {
+		leave_out(s->host, why_out(c, s, status));
+	} else if (status == 0 && s->at == PREPARE) {
+		stage_cleaned(&c->stage, &s->host->there);
 	}
-	if (c->o->stage && is_through && s->at != COPY_BACK && !c->is_stopped) {
-		s->host->has_copy = true;
+	/* what ran when it was stopped still comes back */
+	if (c->o->stage && is_through && s->at != COPY_BACK &&
+	    (s->at == RUN || !c->is_stopped)) {
 		s->at++;
 		begin_stage(c, s);
 		return;
@@ -473,13 +488,21 @@ static void on_end(void *arg, uint32_t events)
 /* Begin what the slot is at. */
 static void begin_stage(struct crew *c, struct slot *s)
 {
+	struct stage_there *there = &s->host->there;
 	struct err err = ERR_INIT;
 	int r;
 
 	s->runs = (struct gate_again){0, -1};
-	r = s->at == RUN ? start_run(c, s, &err)
-			 : stage_start(&c->stage, s->host->is.name, s->shard,
-				       s->at == COPY_BACK, &s->runs, &err);
+	if (s->at == RUN)
+		r = start_run(c, s, &err);
+	else if (s->at == PREPARE)
+		r = stage_clean(&c->stage, there, false, &c->arena, &s->runs,
+				&err);
+	else if (there->mark < 0 && stage_mark(&c->stage, there, &err) < 0)
+		r = -1;
+	else
+		r = stage_start(&c->stage, there->host, s->shard,
+				s->at == COPY_BACK, &s->runs, &err);
 	if (r == 0)
 		r = loop_watch(c->o->loop, &s->end, s->runs.pidfd, EPOLLIN,
 			       on_end, s, &err);
@@ -498,21 +521,33 @@ static void begin_slot(struct crew *c, struct slot *s, uint64_t shard)
 {
 	s->shard = shard;
 	s->status = 75;
-	s->at = c->o->stage ? COPY_OUT : RUN;
+	s->at = !c->o->stage		  ? RUN
+		: s->host->there.mark < 0 ? PREPARE
+					  : COPY_OUT;
 	s->is_busy = true;
 	c->n_busy++;
 	begin_stage(c, s);
 }
 
+/* A host is told to end its shard, and then sends what it has; a second signal
+   ends all at once. */
 static void on_signal(void *arg, int signal)
 {
 	struct crew *c = arg;
 
 	(void)signal;
+	for (size_t i = 0; i < c->n_slots; i++) {
+		struct slot *s = &c->slot[i];
+
+		if (s->hold >= 0 && !c->is_stopped)
+			fd_closep(&s->hold);
+		else if (s->is_busy && (s->at != COPY_BACK || c->is_stopped))
+			gate_again_signal(&s->runs, SIGTERM);
+	}
+	if (!c->is_stopped && c->o->engine == ENGINE_SSH)
+		log_note("the hosts are told to end; a second signal does not "
+			 "wait for them");
 	c->is_stopped = true;
-	for (size_t i = 0; i < c->n_slots; i++)
-		if (c->slot[i].is_busy)
-			gate_again_signal(&c->slot[i].runs, SIGTERM);
 }
 
 /* Begin a shard in each slot that is free. */
@@ -570,37 +605,44 @@ static bool is_unfinished(struct crew *c)
 	       next_again(c);
 }
 
-/* Remove the folder of each host of which all results are here; one that was
-   left out may run still. */
+static void say_stays(struct crew *c, const struct host *h, const char *why)
+{
+	log_warning("%s: its folder %s stays until the next submit with this "
+		    "--stage: %s",
+		    h->is.name, stage_dir(&c->stage, h->is.name, &c->arena),
+		    why);
+}
+
+/* Remove the folder of each host of which all results are here, or will not be
+   waited for; one that was left out may run still. */
 static void remove_copies(struct crew *c)
 {
-	const bool is_whole = !is_unfinished(c);
+	const bool is_over = c->is_stopped || !is_unfinished(c);
 
 	for (size_t i = 0; i < c->n_hosts; i++) {
 		struct host *h = &c->host[i];
-		struct err why = ERR_INIT;
-		const char *dir;
 
 		h->removal = (struct gate_again){0, -1};
-		if (!h->has_copy)
+		if (h->there.mark < 0)
 			continue;
-		dir = stage_dir(&c->stage, h->is.name, &c->arena);
-		if (h->is_out || (h->has_rest && !is_whole))
-			log_warning("%s: %s stays: %s", h->is.name, dir,
-				    h->is_out ? "the host was left out"
-					      : "not all of its results are "
-						"here");
-		else if (stage_remove(&c->stage, h->is.name, &h->removal,
-				      &why) < 0)
-			log_warning("%s: %s stays: %s", h->is.name, dir,
-				    why.msg);
+		if (h->is_out)
+			say_stays(c, h, "the host was left out");
+		else if (h->has_rest && !is_over)
+			say_stays(c, h, "not all of its results are here");
+		else
+			(void)!stage_clean(&c->stage, &h->there, true,
+					   &c->arena, &h->removal, ERR_IGNORED);
 	}
-	for (size_t i = 0; i < c->n_hosts; i++)
-		if (gate_again_wait(&c->host[i].removal) > 0)
-			log_warning("%s: %s stays: it cannot be removed",
-				    c->host[i].is.name,
-				    stage_dir(&c->stage, c->host[i].is.name,
-					      &c->arena));
+	for (size_t i = 0; i < c->n_hosts; i++) {
+		struct host *h = &c->host[i];
+		int status = gate_again_wait(&h->removal);
+
+		if (status > 0)
+			say_stays(c, h, "it cannot be removed");
+		else if (status == 0)
+			stage_cleaned(&c->stage, &h->there);
+		fd_closep(&h->there.mark);
+	}
 }
 
 static int read_hosts(struct crew *c, struct fan_host **ret, size_t *ret_n,
@@ -633,6 +675,8 @@ static int find_hosts(struct crew *c, struct err *err)
 	c->host = ARENA_ARRAY(&c->arena, struct host, n_hosts);
 	for (size_t i = 0; i < n_hosts; i++) {
 		c->host[i].is = host[i];
+		c->host[i].there =
+			(struct stage_there){.host = host[i].name, .mark = -1};
 		c->n_slots += host[i].slots;
 	}
 	c->slot = ARENA_ARRAY(&c->arena, struct slot, c->n_slots);

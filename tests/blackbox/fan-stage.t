@@ -17,6 +17,16 @@ args = ["-c", "echo number $1; test $1 != 7 || test -e fixed", "sh", "$input.n"]
 cwd = "."
 sandbox = { read = ["."] }
 
+[routines.held]
+params = { n = { type = "integer" } }
+[[routines.held.steps]]
+name = "wait"
+type = "script"
+command = "/bin/sh"
+args = ["-c", "test $1 = 0 || while test -e held; do sleep 0.1; done", "sh", "$input.n"]
+cwd = "."
+sandbox = { read = ["."] }
+
 [routines.once]
 params = { n = { type = "integer" } }
 [[routines.once.steps]]
@@ -145,7 +155,9 @@ printf '%s\n' "n1 2 $T/seen" "n2 1 $T/seen" >hosts
 matins fan plan hello --inputs in.jsonl --per-shard 10 -o d
 submit
 exit_is "a folder that the hosts have not: status 75" 75
-err_like "and the host is left out" 'n1 is left out: rsync ended with status'
+err_like "and the host is left out, with what to do" \
+	"n1 is left out: it has no folder $T/far to enter: make one there, or name another by --stage"
+not_ok "and rsync is not begun" grep -q rsync "$err"
 anew in.jsonl
 submit -j 2
 exit_is "an input fails: status 2" 2
@@ -197,6 +209,8 @@ submit
 exit_is "a host dies: the others do it all: status 2" 2
 err_like "a host dies: it is left out" 'n1 is left out: ssh failed'
 is "a host dies: its folder stays, alone" "$(cd far && echo *)" "$(cd far && echo matins-*-n1)"
+err_like "a host dies: and how long is said" \
+	"n1: its folder $T/far/matins-[0-9a-f]*-n1 stays until the next submit with this --stage: the host was left out"
 same_as_calm "a host dies"
 
 printf '%s\n' "n1 1 $M" "n2 1 $M" >hosts
@@ -207,10 +221,36 @@ pid=$!
 wait_for 30 eval 'compgen -G "d/results/*/*.json" >.n'
 kill -KILL $pid
 wait $pid 2>/dev/null
+"${as[@]}" mkdir far/mine far/matins-0123456789abcdef-n1
+ended() { ! ls -d far/matins-*-n[12]/running/* >.n 2>&1; }
+wait_for 15 ended
 matins fan retry d --ssh-config ssh/config --missing
 matins fan status d --json
 json_is "the submit is killed: a retry does the rest" ok 39 failed 1 missing 0
 same_as_calm "the submit is killed"
+is "the submit is killed: its folders go with the next one, and nothing else" \
+	"$(cd far && echo *)" "matins-0123456789abcdef-n1 mine"
+is "and no mark of them is left here" "$(find d/staged -name 'matins-*')" ''
+
+# ---- a submit that is told to end ----
+
+printf '%s\n' "n1 1 $M" >hosts
+rm -rf d far
+"${as[@]}" mkdir far
+"${as[@]}" touch held
+head -n 3 in.jsonl >three.jsonl
+matins fan plan held --inputs three.jsonl -o d
+"${as[@]}" "$M" fan submit d --engine ssh --hosts hosts --ssh-config ssh/config \
+	--stage "$T/far" >.o 2>"$err" &
+pid=$!
+wait_for 30 eval 'compgen -G "far/*/results/*/*.json" >.n'
+kill -TERM $pid
+wait $pid
+is "a submit that is told to end: status 75" $? 75
+err_like "told to end: what it waits for is said" 'the hosts are told to end; a second signal does not wait'
+is "told to end: no folder stays on the host" "$(ls far)" ''
+matins fan status d --json
+json_is "told to end: what was done has come back" ok 1 missing 2
 
 # the second result of a shard is torn, the third is the first one again
 cat >lying <<-END
@@ -230,7 +270,7 @@ submit
 exit_is "results that are none come back: status 75" 75
 err_like "and that is said" 'n1: [1-4] results of shard 0 did not come back'
 ok "and the folder of the shard stays on its host" eval "compgen -G 'far/matins-*-n1/results/*/*.json' >.n"
-err_like "and that is said, too" "n1: $T/far/matins-[0-9a-f]*-n1 stays: not all of its results are here"
+err_like "and that is said, too" "n1: its folder $T/far/matins-[0-9a-f]*-n1 stays until .*: not all of its results are here"
 matins fan status d
 out_unlike "none of them is kept" 'torn'
 printf '%s\n' "n1 1 $M" >hosts
