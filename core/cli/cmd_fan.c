@@ -48,7 +48,7 @@ const struct option options_fan[] = {
 	{"print", 0, NULL, "submit: print the scripts, and submit nothing"},
 	{"failed", 0, NULL, "retry: only inputs that failed"},
 	{"missing", 0, NULL, "retry: only inputs without a result"},
-	{"claims", 0, NULL, "retry: also inputs that failed as claimed"},
+	{"claims", 0, NULL, "retry: only inputs that failed as claimed"},
 	{"deep", 0, NULL, "status: open each result, however many there are"},
 	{"watch", 0, NULL, "status: until all inputs have a result"},
 	{"golden", 0, NULL, "collect: leave out the values that vary"},
@@ -419,7 +419,7 @@ static int add_retry(struct fan_work *w, const struct fan_submit *o,
 
 	if (c->failed && count_claimed(w, &claimed, err) < 0)
 		return -1;
-	buf_adds(out, "retry ");
+	buf_adds(out, "; `matins fan retry ");
 	text_add_word(out, results_dir(w->results));
 	if (claimed)
 		buf_adds(out, claimed == c->total - c->ok
@@ -432,6 +432,7 @@ static int add_retry(struct fan_work *w, const struct fan_submit *o,
 		buf_adds(out, " --ssh-config ");
 		text_add_word(out, o->ssh_config);
 	}
+	buf_adds(out, "` runs them");
 	return 0;
 }
 
@@ -442,27 +443,23 @@ static int say_submitted(struct fan_work *w, const struct fan_submit *o,
 	AUTO(buf_release) struct buf next = BUF_INIT(BUF_UNBOUNDED);
 	const char *dir = results_dir(w->results);
 	struct fan_counts c;
-	unsigned long long done;
 
-	if (o->engine == ENGINE_SLURM) {
-		log_note("`matins fan status %s --watch` counts results", dir);
-		return 0;
-	}
 	if (results_count(w->results, false, &c, err) < 0)
 		return -1;
-	done = c.ok + c.failed;
-	if (c.ok == c.total) {
-		buf_adds(&next, "collect ");
+	if (c.ok == c.total || c.failed) {
+		buf_adds(&next, "; `matins fan collect ");
 		text_add_word(&next, dir);
-		buf_adds(&next, " -o report.html");
-	} else if (add_retry(w, o, &c, &next, err) < 0) {
-		return -1;
+		buf_addf(&next, " -o report.html`%s",
+			 c.failed ? " says why" : "");
 	}
-	log_note("%llu of %llu inputs: %llu ok, %llu failed, %llu missing; "
-		 "`matins fan %s`",
-		 done, (unsigned long long)c.total, (unsigned long long)c.ok,
+	if (c.ok < c.total && add_retry(w, o, &c, &next, err) < 0)
+		return -1;
+	log_note("%llu of %llu inputs: %llu ok, %llu failed, %llu missing%s",
+		 (unsigned long long)c.ok + c.failed,
+		 (unsigned long long)c.total, (unsigned long long)c.ok,
 		 (unsigned long long)c.failed,
-		 (unsigned long long)c.total - done, buf_cstr(&next));
+		 (unsigned long long)c.total - c.ok - c.failed,
+		 buf_cstr(&next));
 	return 0;
 }
 
@@ -552,6 +549,7 @@ static void watch_end(struct watch *w)
 static int submit(struct fan_work *w, struct fan_submit *o, struct err *err)
 {
 	struct watch watch;
+	struct fan_counts c;
 	int status = 0, r;
 
 	o->jobs += !o->jobs;
@@ -560,6 +558,14 @@ static int submit(struct fan_work *w, struct fan_submit *o, struct err *err)
 	if (o->engine == ENGINE_SSH && !o->hosts)
 		return err_set(err, ERR_USAGE,
 			       "--engine ssh: name a list of --hosts");
+	if (o->ssh_config && access(o->ssh_config, R_OK) < 0)
+		return err_sys(err, errno, "--ssh-config %s", o->ssh_config);
+	if (results_count(w->results, false, &c, err) < 0)
+		return -1;
+	if (c.running)
+		log_warning("%llu inputs are running: what another submit has "
+			    "begun may run twice, and one result is kept",
+			    (unsigned long long)c.running);
 	if (loop_init(&w->loop, clock_system(), err) < 0)
 		return -1;
 	r = watch_begin(&watch, w->results, &w->loop, err);
@@ -570,9 +576,12 @@ static int submit(struct fan_work *w, struct fan_submit *o, struct err *err)
 	watch_end(&watch);
 	loop_release(&w->loop);
 	loop_give_signals_back();
-	if (r < 0 || say_submitted(w, o, err) < 0)
-		return -1;
-	return status;
+	if (r == 0 && o->engine == ENGINE_SLURM)
+		log_note("`matins fan status %s --watch` counts results",
+			 results_dir(w->results));
+	else if (r == 0)
+		r = say_submitted(w, o, err);
+	return r < 0 ? -1 : status;
 }
 
 static int do_submit(struct fan_work *w, struct err *err)
@@ -622,7 +631,7 @@ static int do_retry(struct fan_work *w, struct err *err)
 	log_note("%llu input%s in %llu shard%s", (unsigned long long)n,
 		 n == 1 ? "" : "s", (unsigned long long)o.shards.n_shards,
 		 o.shards.n_shards == 1 ? "" : "s");
-	return n ? submit(w, &o, err) : 0;
+	return n ? submit(w, &o, err) : say_submitted(w, &o, err);
 }
 
 /* ---- the command ---- */

@@ -145,20 +145,20 @@ static int read_host(struct str line, struct arena *arena, struct fan_host *ret,
 	struct str matins = str_trim(line);
 	uint64_t n = 1;
 
-	if (name.p[0] == '-')
-		return err_set(err, ERR_CONFIG, "\"%.*s\" is no host",
-			       STR_ARG(name));
+	*ret = (struct fan_host){
+		.name = arena_strndup(arena, name.p, name.n),
+		.matins = matins.n ? arena_strndup(arena, matins.p, matins.n)
+				   : "matins",
+	};
+	/* characters that ssh refuses */
+	if (name.p[0] == '-' || strpbrk(ret->name, "'`\"$;&<>|(){}"))
+		return err_set(err, ERR_CONFIG, "\"%s\" is no host", ret->name);
 	if (slots.n && (!str_uint64(slots, &n) || !n || n > SLOTS_MAX))
 		return err_set(err, ERR_CONFIG,
 			       "\"%.*s\" is no number of slots (1 to %d): "
 			       "HOST [SLOTS] [PATH-OF-MATINS]",
 			       STR_ARG(slots), SLOTS_MAX);
-	*ret = (struct fan_host){
-		.name = arena_strndup(arena, name.p, name.n),
-		.slots = (unsigned)n,
-		.matins = matins.n ? arena_strndup(arena, matins.p, matins.n)
-				   : "matins",
-	};
+	ret->slots = (unsigned)n;
 	return 0;
 }
 
@@ -182,5 +182,8 @@ int hosts_read(struct str text, struct arena *arena, struct fan_host **ret,
 			return err_wrap(err, "line %u", line);
 		++*ret_n;
 	}
-	return *ret_n ? 0 : err_set(err, ERR_CONFIG, "there is no host");
+	return *ret_n ? 0
+		      : err_set(err, ERR_CONFIG,
+				"there is no host; a line is HOST [SLOTS] "
+				"[PATH-OF-MATINS]");
 }

@@ -651,7 +651,7 @@ static int read_hosts(struct crew *c, struct fan_host **ret, size_t *ret_n,
 	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_CONFIG_BYTES);
 
 	if (fd_read_file(c->o->hosts, &text, err) < 0)
-		return -1;
+		return err_wrap(err, "--hosts");
 	if (hosts_read(buf_str(&text), &c->arena, ret, ret_n, err) < 0)
 		return err_wrap(err, "%s", c->o->hosts);
 	return 0;

@@ -60,7 +60,7 @@ is "local --print: a line for each shard" "$(wc -l <"$out") $(grep -c "fan exec 
 run_matins fan submit d --engine local --max 3 -j 2
 exit_is "local: an input fails: status 2" 2
 err_like "local: what came of it is said, and what is next" \
-	"60 of 60 inputs: 59 ok, 1 failed, 0 missing; .matins fan retry $T/d."
+	"60 of 60 inputs: 59 ok, 1 failed, 0 missing; .matins fan collect $T/d -o report.html. says why; .matins fan retry $T/d. runs them$"
 run_matins fan status d
 out_like "status: what is not there is not named" \
 	'^60 of 60: 59 ok, 1 failed, 0 running, 0 missing$'
@@ -89,6 +89,11 @@ run_matins fan plan held --inputs four.jsonl --per-shard 1 -o both
 pid=$!
 run_here() { (($(find both/running -type f 2>/dev/null | wc -l) == $1)); }
 wait_for 15 run_here 2
+running() { [[ $("$BIN" fan status both) == *' 2 running'* ]]; }
+wait_for 15 running
+run_program /dev/null timeout 1 "$BIN" fan submit both --engine local
+err_like "a second submit is told that the first one runs" \
+	'warning: 2 inputs are running: what another submit has begun may run twice'
 kill -STOP $pid
 rm held
 wait_for 15 run_here 0
@@ -181,9 +186,10 @@ wait_for 15 ended
 rm slow
 run_matins fan retry once
 exit_is "retry: the end of a step is not known: status 2" 2
-err_like "retry: and the option that this one needs is named" "; .matins fan retry $T/once --claims.$"
+err_like "retry: and the option that this one needs is named" "; .matins fan retry $T/once --claims. runs them$"
 run_matins fan retry once --failed --missing
 err_like "retry: it is not begun again by itself" '0 inputs in 0 shards'
+err_like "retry: and what would do that" "; .matins fan retry $T/once --claims. runs them$"
 is "it ran once" "$(cat sent)" 0
 run_matins fan retry once --claims
 exit_is "retry --claims: it runs again: status 0" 0
@@ -231,6 +237,13 @@ exit_is "ssh: without hosts: status 64" 64
 printf '%s\n' '# of the lab' 'n1 x' >hosts
 run_matins fan submit d --engine ssh --hosts hosts
 err_like "ssh: a list that is wrong, with its line" 'hosts: line 2: "x" is no number of slots'
+run_matins fan submit d --engine ssh --hosts none
+err_like "ssh: a list that is not there" '[-][-]hosts: none: No such file'
+echo '{"n":1}' >hosts
+run_matins fan submit d --engine ssh --hosts hosts
+err_like "ssh: a list of something else" 'hosts: line 1: "{"n":1}" is no host'
+run_matins fan submit d --engine ssh --hosts hosts --ssh-config none
+err_like "ssh: a configuration that is not there" '[-][-]ssh-config none: No such file'
 printf '%s\n' '-oProxyCommand=true' >hosts
 run_matins fan submit d --engine ssh --hosts hosts
 err_like "ssh: an option is no host" 'is no host'
@@ -250,7 +263,7 @@ if throwaway_sshd; then
 		'^matins: .*gone is left out: ssh failed|gone is left out: ssh failed'
 	err_like "ssh: a host without matins, too" 'n3 is left out: status 127'
 	err_like "ssh: the retry is told what jobs.jsonl does not keep" \
-		"; .matins fan retry $T/d --ssh-config $T/ssh/config.$"
+		"; .matins fan retry $T/d --ssh-config $T/ssh/config. runs them$"
 	matins fan status d --json
 	json_is "ssh: others have run the shards" ok 59 failed 1 missing 0
 	"${as[@]}" touch fixed
@@ -279,7 +292,7 @@ if throwaway_sshd; then
 		'"$0" fan submit d --engine ssh --hosts <(echo gone) --ssh-config ssh/config' "$T/.bin/matins"
 	exit_is "ssh: no host is left: status 75" 75
 	err_like "ssh: a list from a pipe is needed again" \
-		"; .matins fan retry $T/d --hosts FILE --ssh-config $T/ssh/config.$"
+		"; .matins fan retry $T/d --hosts FILE --ssh-config $T/ssh/config. runs them$"
 	kill "$sshd_pid"
 	wait "$sshd_pid" 2>/dev/null
 else

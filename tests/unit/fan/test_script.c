@@ -79,6 +79,7 @@ TEST(hosts, wrong, are_refused_with_their_line)
 		{"", "there is no host"},	{"# n1\n", "there is no host"},
 		{"n1\nn2 0\n", "line 2: "},	{"n1 1025", "line 1: "},
 		{"n1 /opt/matins", "line 1: "}, {"\n-F x\n", "line 2: "},
+		{"{\"n\":1}\n", "line 1: "},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
