@@ -162,6 +162,18 @@ static int read_host(struct str line, struct arena *arena, struct fan_host *ret,
 	return 0;
 }
 
+/* A host that stands there again, as in the list of a batch system, has more
+   slots. */
+static bool is_again(struct fan_host *host, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(host[i].name, host[n].name) == 0) {
+			host[i].slots += host[n].slots;
+			return true;
+		}
+	return false;
+}
+
 int hosts_read(struct str text, struct arena *arena, struct fan_host **ret,
 	       size_t *ret_n, struct err *err)
 {
@@ -180,7 +192,7 @@ int hosts_read(struct str text, struct arena *arena, struct fan_host **ret,
 		if (memchr(host.p, '\0', host.n) ||
 		    read_host(host, arena, &(*ret)[*ret_n], err) < 0)
 			return err_wrap(err, "line %u", line);
-		++*ret_n;
+		*ret_n += !is_again(*ret, *ret_n);
 	}
 	return *ret_n ? 0
 		      : err_set(err, ERR_CONFIG,

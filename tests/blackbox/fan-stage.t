@@ -151,7 +151,7 @@ cat >seen <<-END
 	exit \$status
 END
 chmod 755 seen
-printf '%s\n' "n1 2 $T/seen" "n2 1 $T/seen" >hosts
+printf '%s\n' "n1 1 $T/seen" "n2 1 $T/seen" "n1 1 $T/seen" >hosts
 matins fan plan hello --inputs in.jsonl --per-shard 10 -o d
 submit
 exit_is "a folder that the hosts have not: status 75" 75
@@ -161,6 +161,7 @@ not_ok "and rsync is not begun" grep -q rsync "$err"
 anew in.jsonl
 submit -j 2
 exit_is "an input fails: status 2" 2
+err_unlike "a host that is in the list twice has more slots" 'left out'
 same_as_calm "two hosts"
 is "nothing lies beside the results" "$(find d/staged -type f 2>/dev/null | wc -l)" 0
 for host in n1 n2; do

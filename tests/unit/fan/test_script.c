@@ -71,6 +71,20 @@ TEST(hosts, listed, have_slots_and_a_program)
 	assert_string_equal(h[2].matins, "matins");
 }
 
+TEST(hosts, twice, have_more_slots)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct fan_host *h;
+	size_t n;
+
+	assert_int_equal(
+		hosts_read(STR("n1\nn2\nn1 2\n"), &arena, &h, &n, &err), 0);
+	assert_int_equal(n, 2);
+	assert_int_equal(h[0].slots, 3);
+	assert_string_equal(h[1].name, "n2");
+}
+
 TEST(hosts, wrong, are_refused_with_their_line)
 {
 	static const struct {
