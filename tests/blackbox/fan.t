@@ -249,6 +249,9 @@ run_matins fan collect d -o report.txt
 exit_is "collect: a form that there is not: status 64" 64
 run_matins fan collect d --deep -o x.json
 exit_is "an option of another action: status 64" 64
+run_matins fan collect d report.json
+exit_is "a file where an option is due: status 64" 64
+err_like "and how each action is called" 'fan exec.submit.status.retry.collect DIR$'
 run_matins fan colect d
 err_like "an action that there is not" 'did you mean collect'
 
