@@ -176,47 +176,34 @@ int fan_submit_last(const struct results *r, struct arena *arena,
 
 /* ---- Slurm ---- */
 
-/* Call `each` with the script of each array. */
-static int each_array(const struct fan_submit *o, struct arena *arena,
-		      int (*each)(void *arg, struct str script,
-				  struct err *err),
-		      void *arg, struct err *err)
+/* Append the script of the array from a shard on, where it has a task. */
+static void array_script(const struct fan_submit *o,
+			 const struct submit_words *w, uint64_t base,
+			 struct buf *out)
 {
-	const struct submit_words w = words_of(o, own_path(arena));
-	const uint64_t n = results_manifest(o->results)->n_shards;
+	AUTO(buf_release) struct buf tasks = BUF_INIT(BUF_UNBOUNDED);
 
-	for (uint64_t base = 0; base < n; base += SLURM_ARRAY) {
-		AUTO(buf_release) struct buf script = BUF_INIT(BUF_UNBOUNDED);
-		AUTO(buf_release) struct buf tasks = BUF_INIT(BUF_UNBOUNDED);
-
-		shards_print(&o->shards, base, SLURM_ARRAY, &tasks);
-		if (!tasks.n)
-			continue;
-		slurm_script(&w, buf_str(&tasks), base, &script);
-		if (each(arg, buf_str(&script), err) < 0)
-			return -1;
-	}
-	return 0;
+	shards_print(&o->shards, base, SLURM_ARRAY, &tasks);
+	if (tasks.n)
+		slurm_script(w, buf_str(&tasks), base, out);
 }
 
-struct slurm {
-	const struct fan_submit *o;
-	struct arena *arena;
-	struct strlist ids;
-};
-
-/* dependency  on ids, with colons before them; "": none */
-static int sbatch(struct slurm *s, struct str script, const char *dependency,
+/*
+ * before  ids with colons between them, to wait for; "": none
+ * ids     gets the new one
+ */
+static int sbatch(const struct fan_submit *o, struct str script,
+		  const char *before, struct arena *arena, struct strlist *ids,
 		  struct err *err)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(65536);
-	struct gate_said said = {.out = &out, .arena = s->arena};
+	struct gate_said said = {.out = &out, .arena = arena};
 	const char *argv[] = {"sbatch", "--parsable", NULL, NULL};
 	struct str id;
 
-	if (*dependency)
-		argv[2] = arena_printf(s->arena, "--dependency=afterany%s",
-				       dependency);
+	if (*before)
+		argv[2] =
+			arena_printf(arena, "--dependency=afterany:%s", before);
 	if (gate_run_tool(argv, script, &said, err) < 0)
 		return -1;
 	id = str_trim(buf_str(&out));
@@ -224,43 +211,37 @@ static int sbatch(struct slurm *s, struct str script, const char *dependency,
 	if (said.status || !id.n)
 		return err_set(err, ERR_SYS, "sbatch: %.*s",
 			       STR_ARG(said.error));
-	list_add(&s->ids, s->arena, arena_strndup(s->arena, id.p, id.n));
+	list_add(ids, arena, arena_strndup(arena, id.p, id.n));
 	/* jobs that were taken are known, whatever becomes of the rest */
-	return keep_line(s->o, &s->ids, err);
-}
-
-static int submit_array(void *arg, struct str script, struct err *err)
-{
-	struct slurm *s = arg;
-	const char *before = "";
-
-	/* %K of an array bounds that array alone */
-	if (s->o->max && s->ids.n)
-		before = arena_printf(s->arena, ":%s",
-				      s->ids.item[s->ids.n - 1]);
-	return sbatch(s, script, before, err);
+	return keep_line(o, ids, err);
 }
 
 static int submit_slurm(const struct fan_submit *o, struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	AUTO(buf_release) struct buf script = BUF_INIT(BUF_UNBOUNDED);
-	struct slurm s = {.o = o, .arena = &arena};
 	const struct submit_words w = words_of(o, own_path(&arena));
-	int r;
+	const uint64_t n = results_manifest(o->results)->n_shards;
+	struct strlist ids = {NULL, 0};
 
 	(void)!mkdir(arena_printf(&arena, "%s/log", w.dir), 0700);
-	r = each_array(o, &arena, submit_array, &s, err);
-	if (r == 0) {
-		slurm_collect_script(&w, &script);
-		r = sbatch(&s, buf_str(&script),
-			   arena_printf(&arena, ":%s",
-					list_join(&s.ids, ":", &arena)),
-			   err);
+	for (uint64_t base = 0; base < n; base += SLURM_ARRAY) {
+		buf_clear(&script);
+		array_script(o, &w, base, &script);
+		/* %K of an array bounds that array alone */
+		if (script.n &&
+		    sbatch(o, buf_str(&script),
+			   o->max && ids.n ? ids.item[ids.n - 1] : "", &arena,
+			   &ids, err) < 0)
+			return -1;
 	}
-	if (r == 0)
-		log_note("submitted: jobs %s", list_join(&s.ids, ", ", &arena));
-	return r;
+	buf_clear(&script);
+	slurm_collect_script(&w, &script);
+	if (sbatch(o, buf_str(&script), list_join(&ids, ":", &arena), &arena,
+		   &ids, err) < 0)
+		return -1;
+	log_note("submitted: jobs %s", list_join(&ids, ", ", &arena));
+	return 0;
 }
 
 /* ---- processes here, and on hosts ---- */
@@ -729,18 +710,12 @@ static int submit_crew(const struct fan_submit *o, int *ret_status,
 
 /* ---- both ---- */
 
-static int print_script(void *arg, struct str script, struct err *err)
-{
-	(void)err;
-	buf_add_str(arg, script);
-	return 0;
-}
-
 int fan_submit_print(const struct fan_submit *o, struct buf *out,
 		     struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	const struct submit_words w = words_of(o, own_path(&arena));
+	const uint64_t n = results_manifest(o->results)->n_shards;
 
 	if (judge(o, err) < 0)
 		return -1;
@@ -748,8 +723,11 @@ int fan_submit_print(const struct fan_submit *o, struct buf *out,
 		return err_set(err, ERR_USAGE,
 			       "--print prints what runs in a folder that all "
 			       "machines see: leave out --stage");
-	if (o->engine == ENGINE_SLURM)
-		return each_array(o, &arena, print_script, out, err);
+	if (o->engine == ENGINE_SLURM) {
+		for (uint64_t base = 0; base < n; base += SLURM_ARRAY)
+			array_script(o, &w, base, out);
+		return 0;
+	}
 	for (size_t i = 0; i < o->shards.n; i++)
 		for (uint64_t k = o->shards.range[i].from;
 		     k <= o->shards.range[i].to; k++) {
