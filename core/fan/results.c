@@ -90,8 +90,9 @@ static int read_rows(struct results *s, int fd, struct err *err)
 		       s->path);
 }
 
-/* Read the manifest. */
-static int read_head(struct results *s, struct err *err)
+/* Read the manifest. said  the path as the person named it, by which the plan
+   is known */
+static int read_head(struct results *s, const char *said, struct err *err)
 {
 	AUTO(buf_release) struct buf head = BUF_INIT(LIMIT_CONFIG_BYTES * 8);
 	AUTO(fd_closep) int fd = results_file(s, "manifest.json");
@@ -117,7 +118,7 @@ static int read_head(struct results *s, struct err *err)
 		return err_set(err, ERR_CONFIG, "not a %s", FAN_SCHEMA);
 	s->table_at = (uint64_t)(table - head.p) + strlen(MANIFEST_TABLE);
 	head.n = s->table_at;
-	if (planned_check(s->path, buf_str(&head), err) < 0 ||
+	if (planned_check(said, buf_str(&head), err) < 0 ||
 	    manifest_read(buf_str(&head), &s->arena, &s->m, err) < 0)
 		return -1;
 	return read_rows(s, fd, err);
@@ -160,7 +161,7 @@ int results_open(const char *dir, struct results **ret, struct err *err)
 	name_self(s);
 	r = s->dir < 0 ? err_sys(err, errno, "%s", dir) : check_ours(s, err);
 	if (r == 0)
-		r = read_head(s, err);
+		r = read_head(s, dir, err);
 	if (r < 0 && s->dir >= 0)
 		err_wrap(err, "%s is no plan", dir);
 	if (r < 0)

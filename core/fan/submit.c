@@ -602,6 +602,7 @@ static void remove_copies(struct crew *c)
 
 	for (size_t i = 0; i < c->n_hosts; i++) {
 		struct host *h = &c->host[i];
+		struct err why = ERR_INIT;
 
 		h->removal = (struct gate_again){0, -1};
 		if (h->there.mark < 0)
@@ -610,9 +611,9 @@ static void remove_copies(struct crew *c)
 			say_stays(c, h, "the host was left out");
 		else if (h->has_rest && !is_over)
 			say_stays(c, h, "not all of its results are here");
-		else
-			(void)!stage_clean(&c->stage, &h->there, true,
-					   &c->arena, &h->removal, ERR_IGNORED);
+		else if (stage_clean(&c->stage, &h->there, true, &c->arena,
+				     &h->removal, &why) < 0)
+			say_stays(c, h, why.msg);
 	}
 	for (size_t i = 0; i < c->n_hosts; i++) {
 		struct host *h = &c->host[i];

@@ -683,6 +683,7 @@ cp -r planned moved
 cp planned/manifest.json before.json
 run_matins exec --write . --read rewrite.py -- "$PYTHON" rewrite.py
 file_has "the manifest was rewritten" planned/manifest.json 'echo forged'
+cp planned/manifest.json forged.json
 run_matins fan exec planned --shard 0
 exit_is "a plan that another program rewrote is not run" 1
 err_like "and the person is told what to do" \
@@ -692,5 +693,18 @@ exit_is "a copy elsewhere is believed" 0
 cp before.json planned/manifest.json
 run_matins fan exec planned --shard 0
 exit_is "the plan as it was runs" 0
+mv planned kept-plan
+cp -r moved other-plan
+rm -rf other-plan/results
+cp forged.json other-plan/manifest.json
+ln -s other-plan planned
+run_matins fan exec planned --shard 0
+exit_is "another plan behind a link of that name does not run" 1
+err_like "as the person is told" 'is not as .matins fan plan. wrote it here'
+run_matins fan exec other-plan --shard 0
+exit_is "which is believed by its own name" 0
+ln -s kept-plan link
+run_matins fan exec link --shard 0
+exit_is "a link of another name leads to a plan" 0
 
 done_testing
