@@ -467,6 +467,25 @@ static void walk_step(const struct walk *w)
 		use_server_args(w);
 }
 
+/* A question that no step waits for: each other step runs, whatever is said. */
+static void check_question(const struct walk *w)
+{
+	const struct step *s = w->step;
+
+	if (!s->name || !s->message || !w->findings ||
+	    (w->index + 1 == w->routine->n_steps && !is_by_needs(w->routine)) ||
+	    w->routine->n_steps == 1)
+		return;
+	for (size_t i = 0; i < w->routine->n_steps; i++)
+		for (size_t k = 0; k < w->all[i].n_waits; k++)
+			if (w->all[i].wait[k].step == w->index)
+				return;
+	findings_addf(w->findings, true, s->line, s->col,
+		      "step \"%s\" holds nothing back: write needs = "
+		      "[\"%s\"] in each step that may run only after a yes",
+		      s->name, s->name);
+}
+
 /* ---- circles ---- */
 
 enum mark { NEW, OPEN, DONE };
@@ -538,6 +557,10 @@ struct flow_step *flow_make(const struct routine *r, struct arena *arena,
 	for (; w.index < r->n_steps; w.index++) {
 		w.step = &r->steps[w.index];
 		walk_step(&w);
+	}
+	for (w.index = 0; w.index < r->n_steps; w.index++) {
+		w.step = &r->steps[w.index];
+		check_question(&w);
 	}
 	find_circle(&w);
 	return w.all;

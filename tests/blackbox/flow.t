@@ -296,4 +296,30 @@ run_matins run -c r.toml r
 exit_is "a circle: nothing runs" 1
 err_like "a circle is named" "a needs b, which needs a"
 
+# ---- questions ----
+
+cat >ask.toml <<-'END'
+	[[routines.r.steps]]
+	name = "sure"
+	type = "approve"
+	message = "go on?"
+	[[routines.r.steps]]
+	name = "do"
+	type = "script"
+	command = "true"
+END
+run_matins check ask.toml
+err_like "a question that no step waits for is said" \
+	'ask.toml:1:1: warning: step "sure" holds nothing back: write needs = \["sure"\]'
+exit_is "and is no error" 0
+echo 'needs = ["sure"]' >>ask.toml
+run_matins check ask.toml
+err_unlike "one that holds a step back is not" 'holds nothing back'
+sed -i 's/^needs.*/when = { "$steps.sure.state" = { const = "ok" } }/' ask.toml
+run_matins check ask.toml
+err_unlike "nor one that a condition asks for" 'holds nothing back'
+head -n 4 ask.toml >last.toml
+run_matins check last.toml
+err_unlike "nor the last step" 'holds nothing back'
+
 done_testing

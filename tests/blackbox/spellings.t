@@ -295,7 +295,7 @@ for line in '1:1: "name" .*\[routines\.NAME\]' '2:1: "schedule" .*cron' \
 	'24:1: .*python has no "command"; the program is "interpreter"$'; do
 	err_like "of others: $line" "^dagu\.toml:$line"
 done
-err_like "of others: no more than these" '^dagu\.toml: 10 errors$'
+err_like "of others: no more than these" '^dagu\.toml: 10 errors, 1 warning$'
 
 run_matins schema
 ok "the schema is JSON" python3 -m json.tool "$out"
