@@ -149,6 +149,17 @@ static bool read_client(struct import *im, const struct import_client *client,
 	return has_any;
 }
 
+/* Files that cannot be read are said already. */
+static int check_any(const struct import *im, struct err *err)
+{
+	return im->set.n || im->has_failed
+		       ? 0
+		       : err_set(err, ERR_UNKNOWN,
+				 "no MCP server is configured in a file of a "
+				 "client here; --from CLIENT says where it "
+				 "looks, and FILE takes any other");
+}
+
 static int read_all(struct import *im, struct err *err)
 {
 	const char *from = args_get(im->args, "from"),
@@ -170,7 +181,7 @@ static int read_all(struct import *im, struct err *err)
 	for (; !from && c->name; c++)
 		(void)read_client(im, c, &looked);
 	if (!from)
-		return 0;
+		return check_any(im, err);
 	while (c->name && strcmp(c->name, from) != 0)
 		c++;
 	if (!c->name)
@@ -178,7 +189,7 @@ static int read_all(struct import *im, struct err *err)
 				"a client; `matins import --help` lists them",
 				err);
 	return read_client(im, c, &looked)
-		       ? 0
+		       ? check_any(im, err)
 		       : err_set(err, ERR_UNKNOWN,
 				 "%s has no file here; looked for %s", c->title,
 				 list_join(&looked, ", ", &im->f.arena));

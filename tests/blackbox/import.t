@@ -179,7 +179,13 @@ cd ..
 
 # ---- clients and their places ----
 
+run_matins import --all
+exit_is "--all: no client is here: status" 1
+err_like "and how to see where is looked" 'no MCP server .*--from CLIENT says where'
 mkdir -p "$HOME/.cursor" "$XDG_CONFIG_HOME/zed" proj/.vscode
+echo '{"mcpServers": {}}' >"$HOME/.cursor/mcp.json"
+run_matins import --from cursor
+exit_is "--from: a file without a server: status" 1
 cp given/cursor.json "$HOME/.cursor/mcp.json"
 cp given/zed.json "$XDG_CONFIG_HOME/zed/settings.json"
 cp given/vscode.json proj/.vscode/mcp.json
