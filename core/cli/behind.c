@@ -228,6 +228,6 @@ int behind_write(const struct behind *b, struct err *err)
 				return -1;
 	if (fd_replace_file(b->path, buf_str(&b->text), 0600, true, err) < 0)
 		return -1;
-	rewrite_allow_new(b->path, buf_str(&b->text));
+	(void)rewrite_allow_new(b->path, buf_str(&b->text));
 	return 0;
 }

@@ -254,8 +254,8 @@ int cmd_init(const struct args *args, struct err *err)
 	if (outfile_open(&f, path, OUTFILE_NEW, err) < 0 ||
 	    outfile_write_str(&f, str_of(starter), err) < 0)
 		return -1;
-	if (is_name(path))
-		rewrite_allow_new(path, str_of(starter));
+	if (is_name(path) && !rewrite_allow_new(path, str_of(starter)))
+		named = path;
 	if (named)
 		log_note("wrote %s; `matins run -c %s hello` runs it", path,
 			 path);

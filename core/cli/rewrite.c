@@ -84,7 +84,7 @@ void rewrite_allow(const struct config_file *file, const char *command,
 	config_release(&now);
 }
 
-void rewrite_allow_new(const char *path, struct str text)
+bool rewrite_allow_new(const char *path, struct str text)
 {
 	AUTO(config_release) struct config_file file = {.path = NULL};
 	const struct config_options options = {
@@ -106,6 +106,9 @@ void rewrite_allow_new(const char *path, struct str text)
 			    path);
 	else if (config_allow_keep(&file, false, &err) < 0)
 		log_warning("%s", err.msg);
+	else
+		return true;
+	return false;
 }
 
 const char *rewrite_path(const char *dir, const char *key, const char *value,
@@ -222,7 +225,7 @@ int rewrite_write(struct rewrite *r, struct str text, struct err *err)
 	if (r->file.path)
 		rewrite_allow(&r->file, r->command, text);
 	else if (!r->is_named)
-		rewrite_allow_new(r->path, text);
+		(void)rewrite_allow_new(r->path, text);
 	buf_addf(&diff, "--- %s\n+++ %s\n", r->path, r->path);
 	edit_diff(buf_str(&r->old), text, &diff);
 	log_note("%s: wrote %s", r->command, r->path);

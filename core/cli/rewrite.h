@@ -34,8 +34,9 @@ int rewrite_check(const char *path, struct str text, struct err *err) MUST_USE;
 /* Allow the new bytes exactly where the old ones were allowed. */
 void rewrite_allow(const struct config_file *file, const char *command,
 		   struct str text);
-/* Allow a new file, from its folder, as long as it has these bytes. */
-void rewrite_allow_new(const char *path, struct str text);
+/* Allow a new file, from its folder, as long as it has these bytes. False: a
+   warning says why it is not. */
+bool rewrite_allow_new(const char *path, struct str text);
 
 /*
  * Write a path for a row of the sandbox as a person would: from the folder of

@@ -724,6 +724,7 @@ int config_allow_keep(struct config_file *file, bool edits, struct err *err)
 		.grants = file->grants,
 	};
 	struct verdict v = {.is_allowed = false};
+	struct err why = ERR_INIT;
 
 	if (strcmp(file->found, file->config.path) != 0)
 		a.target = file->config.path;
@@ -733,8 +734,11 @@ int config_allow_keep(struct config_file *file, bool edits, struct err *err)
 	if (edits && !v.is_allowed)
 		return err_set(err, ERR_CONFIG, "%s %s", file->found,
 			       v.why_not);
-	if (allowed_keep(NULL, &a, err) < 0)
-		return err_wrap(err, "the allowance is not kept");
+	if (allowed_keep(NULL, &a, &why) < 0)
+		return err_set(err, why.kind,
+			       "the allowance is not kept: %s; without one the "
+			       "file is used when it is named: -c %s",
+			       why.msg, file->path);
 	return 0;
 }
 

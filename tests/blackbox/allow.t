@@ -550,6 +550,15 @@ fi
 exit_is "a state folder that cannot be written: status 1" 1
 err_like "the message names the folder where the allowance is lost" \
 	'^matins: the allowance is not kept: /(proc/)?nowhere'
+err_like "and what works without one" 'when it is named: -c (./)?matins\.toml'
+mkdir fresh
+cd fresh || exit
+MATINS_STATE=/dev/null/x run_matins init
+err_like "init: the run that works without one" \
+	'wrote matins\.toml; .matins run -c matins\.toml hello. runs it'
+MATINS_STATE=/dev/null/x run_matins run -c matins.toml hello
+exit_is "which it does" 0
+cd ..
 wrap=("${WRAP[@]}")
 WRAP=(env -u HOME -u MATINS_STATE -u XDG_STATE_HOME "${wrap[@]}")
 run_matins run r
