@@ -251,6 +251,8 @@ int do_options(int argc, char **argv, struct arena *arena, struct command *own,
 			       name);
 	if (find_action(&file.config, name, &a, err) < 0)
 		return -1;
+	own->name = arena_printf(arena, "do %s", a->name);
+	own->synopsis = "";
 	own->options = make_options(a, arena);
 	if (a->description)
 		own->help = arena_strdup(arena, a->description);
@@ -334,8 +336,9 @@ static int read_arguments(struct doing *d, struct err *err)
 	    (args_has(d->args, "ask") && found.missing))
 		return 0;
 	return err_set(err, ERR_USAGE, "%s: %s", d->action->name,
-		       found.violations.n ? found.violations.item[0]
-					  : found.unusable);
+		       found.violations.n
+			       ? list_join(&found.violations, "; ", &d->arena)
+			       : found.unusable);
 }
 
 static int call(struct doing *d, struct call_outcome *o, struct err *err)

@@ -129,6 +129,12 @@ done
 run_matins 'do' drink --knd tea
 exit_is "an unknown option: status 64" 64
 err_like "an unknown option: the nearest" '--kind'
+run_matins 'do' drink --wxyzw tea
+err_like "without one: the help that lists those of the action" \
+	'unknown option --wxyzw; .matins do drink --help. lists them'
+run_matins 'do' drink --size huge --max-results 100
+err_like "wrong parameters: all of them are told" \
+	'missing required "kind".*must be at most 99.*"small"'
 run_matins 'do' drnk --kind tea
 exit_is "an unknown action: status 1" 1
 err_like "an unknown action: the nearest" 'did you mean drink'
