@@ -641,9 +641,17 @@ static void name_new(struct naming *n, const char *what, const char *path)
 	const char *end = strrchr(path, '/');
 	const char *folder =
 		arena_strndup(&n->f->arena, path, (size_t)(end - path));
-	const char *how;
+	const char *script = n->e.missing_script, *how;
 	struct stat st;
 
+	if (script && strcmp(script, path) == 0) {
+		list_add_new(&n->paths->unseen, &n->f->arena,
+			     arena_printf(&n->f->arena,
+					  "%s names %s, which it runs, and "
+					  "which is not there",
+					  what, path));
+		return;
+	}
 	if (end == path || stat(folder, &st) < 0 || !S_ISDIR(st.st_mode) ||
 	    has(n, path, GATE_ACCESS_WRITE) || is_granted(n, path))
 		return;

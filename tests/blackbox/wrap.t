@@ -344,6 +344,11 @@ err_like "a file to be made in a folder: what to do" "env.DB names $HOME/docs/ne
 named "\"env\": {\"DB\": \"$HOME/docs/new.db\"}"
 rows "so it can be made" "--env DB --write ~/docs" --allow-write "$HOME/docs"
 exit_is "so it can be made: status" 0
+printf '{"mcpServers": {"a": {"command": "bash", "args": ["%s"]}}}' \
+	"$HOME/docs/gone.sh" >proj/.mcp.json
+run_matins wrap proj/.mcp.json
+err_like "a script that is not there is no file to be made" \
+	"a: argument 1 names $HOME/docs/gone.sh, which it runs, and which is not there\$"
 printf '{"mcpServers": {"a": {"command": "true", "args": ["%s"]}, "bad": {"command": "no-such-program-of-a-test", "args": ["%s"]}}}' \
 	"$HOME/memory.json" "$HOME/docs" >proj/.mcp.json
 run_matins wrap proj/.mcp.json --write --allow-write "$HOME/memory.json" --allow-write "$HOME/docs"
