@@ -4,6 +4,7 @@
 
 #include "core/base/log.h"
 #include "core/base/scan.h"
+#include "core/base/url.h"
 #include "core/serve/gateway.h"
 #include "core/serve/pipe.h"
 #include "core/serve/routines.h"
@@ -256,11 +257,18 @@ static int open_web(struct serving *v, const struct serve_options *o,
 		.address = o->http,
 		.tokens = o->tokens,
 	};
+	struct url url;
 
 	if (web_new(&w, &v->web, err) < 0)
 		return -1;
 	log_note("serving MCP at %s; clients need the token in %s",
 		 web_url(v->web), o->token_file);
+	if (url_parse(str_of(web_url(v->web)), &v->arena, &url, err) < 0)
+		return -1;
+	if (!url_is_loopback(&url))
+		log_warning("whoever is on the way can read the token and all "
+			    "calls: serve on 127.0.0.1, behind a proxy that "
+			    "speaks TLS");
 	return 0;
 }
 

@@ -229,6 +229,7 @@ server=$!
 wait_for 20 grep -q 'http://' log
 url=$(sed -nE 's,.*http://0.0.0.0(:[0-9]+/mcp).*,http://127.0.0.1\1,p' log)
 is "at every address: which Host and Origin are ours" "$(scene anywhere)" ""
+file_like "beyond this machine: the token is in clear" log 'warning: .*behind a proxy'
 kill "$server"
 wait "$server"
 
@@ -239,6 +240,7 @@ rm -f log # of the server before: its address is not waited for
 "$BIN" serve -c k.toml --http 127.0.0.1:0 >served 2>log &
 server=$!
 wait_for 20 grep -q 'http://' log
+file_unlike "on loopback it is not" log 'behind a proxy'
 url=$(grep -aoE 'http://[0-9.:]+/mcp' log)
 was=$token token=$T/own
 is "a token of [serve] is that of clients" "$(scene eras)" ""
