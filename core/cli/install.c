@@ -53,12 +53,16 @@ static void add_own_env(struct task *s, struct arena *arena,
 static int start(struct task *s, struct install *i, struct gate *gate,
 		 const struct gate_request *request, int out, struct err *err)
 {
+	const char *const *word = s->argv.item;
 	struct child_end end;
 	int status;
 
 	if (child_run(gate, request, out, STDERR_FILENO, &end, err) < 0)
 		return -1;
 	status = child_end_status(&end.verdict);
+	/* npm and pip only know that the forwarder could not */
+	for (size_t k = 0; status && k < end.verdict.unreached.n; k++)
+		log_note("%s", end.verdict.unreached.item[k]);
 	i->signal = end.signal;
 	child_end_release(&end);
 	loop_give_signals_back();
@@ -67,10 +71,13 @@ static int start(struct task *s, struct install *i, struct gate *gate,
 			       "ended by a signal; nothing was installed");
 	if (!status)
 		return 0;
+	/* of a module of Python its name */
+	if (strcmp(word[1], "-m") == 0)
+		word += 2;
 	return err_set(err, ERR_PEER,
 		       "%s %s ended with status %d; nothing "
 		       "was installed",
-		       s->argv.item[0], s->argv.item[1], status);
+		       word[0], word[1], status);
 }
 
 static int run(struct task *s, struct install *i, struct err *err)
@@ -236,14 +243,12 @@ static const char *node_package(struct arena *arena)
 
 static int run_npm(struct install *i, struct err *err)
 {
-	static const char *const words[] = {"npm",
-					    "install",
-					    "--no-audit",
-					    "--no-fund",
-					    "--save-exact",
-					    "--install-links",
-					    "--loglevel=error",
-					    NULL};
+	static const char *const words[] = {
+		"npm", "install", "--no-audit", "--no-fund", "--save-exact",
+		"--install-links", "--loglevel=error",
+		/* not 10 s, then 60 s in silence */
+		"--fetch-retry-mintimeout=1000",
+		"--fetch-retry-maxtimeout=10000", NULL};
 	const struct strlist scripts = STRLIST("npm-scripts", "build");
 	struct task s = {.cwd = i->tree};
 
@@ -261,6 +266,7 @@ static int run_npm(struct install *i, struct err *err)
 				 ? node_package(i->arena)
 				 : npm_spec(i, &s, i->runtime));
 	list_add(&s.argv, i->arena, npm_spec(i, &s, i->source));
+	log_note("npm installs %s", i->source);
 	return run(&s, i, err);
 }
 
@@ -521,6 +527,7 @@ static int run_pip(struct install *i, const char *python, const char *report,
 	}
 	words[n++] = "--";
 	words[n++] = spec;
+	log_note("pip installs %s", i->source);
 	return run_python(i, &t, words, err);
 }
 

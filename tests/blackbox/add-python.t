@@ -159,4 +159,15 @@ err_like "the option is named" 'allow-scripts'
 is "nothing is left" "$(leftovers)" tiny
 file_is "nothing is written" matins.toml first.toml
 
+# ---- an index that has no address ----
+
+PIP_INDEX_URL=https://index.invalid/simple \
+	run_matins add python mcp-server-tiny --name lost
+exit_is "an index that is not reached: status" 1
+err_like "what goes on is said before it takes its time" \
+	'^matins: pip installs mcp-server-tiny$'
+err_like "pip only knows of its proxy: the name is said" \
+	'^matins: index\.invalid:443: the name does not resolve'
+err_like "pip is named, not its path" '^matins: pip install ended with status 1;'
+
 done_testing
