@@ -104,7 +104,9 @@ int open_output(const struct args *args, struct outfile *f, struct err *err)
 int print_options_read(const struct args *args, struct print_options *ret,
 		       struct err *err)
 {
-	static const char *const forms[] = {"json", "data", "md", "html"};
+	static const char *const forms[] = {"json", "md", "html", "data"};
+	const char *path = args_get(args, "output"),
+		   *end = path ? strrchr(path, '.') : NULL;
 
 	*ret = (struct print_options){.form = "text", .output = OUTFILE_INIT};
 	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
@@ -116,6 +118,10 @@ int print_options_read(const struct args *args, struct print_options *ret,
 				       forms[i]);
 		ret->form = forms[i];
 	}
+	/* the name of the file says its form; --data has none of its own */
+	for (size_t i = 0; end && i < 3 && !strcmp(ret->form, "text"); i++)
+		if (strcmp(end + 1, forms[i]) == 0)
+			ret->form = forms[i];
 	ret->pretty = args_has(args, "pretty");
 	ret->view = args_get(args, "view");
 	if (ret->view && strcmp(ret->view, "full") &&

@@ -68,7 +68,9 @@ int open_output(const struct args *args, struct outfile *f, struct err *err)
 		{"view", 0, "full|golden",                               \
 		 "golden leaves out the values that vary between runs"}, \
 	{                                                                \
-		"output", 'o', "FILE", "write the report to a file"      \
+		"output", 'o', "FILE",                                   \
+			"write the report to a file, as its ending "     \
+			".html, .md or .json says"                       \
 	}
 
 /* The form of a printed report. */

@@ -106,6 +106,12 @@ out_is "nothing on standard output" ""
 err_like "a failed run in a file is said on standard error, for cron" \
 	'^matins: morning: .* 1 failed; the report is in report.json$'
 json_file_is "the report is in the file" report.json routine morning
+for as in 'page.html <!DOCTYPE' 'page.md #' 'page.json [{]"schema"' 'page #'; do
+	run_matins run -q -c m.toml morning -o "${as%% *}"
+	like "-o ${as%% *}: the ending says the form" "$(head -n 1 "${as%% *}")" "^${as#* }"
+done
+run_matins run -q -c m.toml morning -o page.html --json
+like "an option names another" "$(<page.html)" '^[{]"schema"'
 run_matins run -c m.toml morning --json --md
 exit_is "two forms at once are wrong usage" 64
 run_matins run -c m.toml morning --json --view side
