@@ -195,7 +195,8 @@ static int keep_one(struct asked *a, const char *name, struct err *err)
 	return keep(a, err);
 }
 
-/* Names of the servers that a routine calls; NULL: all of them. */
+/* Names of the servers that a routine calls; NULL: of all routines, and those
+   that are pinned for `call` and actions alone. */
 static struct strlist servers_of(const struct config *c, const char *routine,
 				 struct arena *arena)
 {
@@ -210,6 +211,9 @@ static struct strlist servers_of(const struct config *c, const char *routine,
 				list_add_new(&names, arena,
 					     r->steps[k].server->name);
 	}
+	for (size_t i = 0; !routine && i < c->n_servers; i++)
+		if (c->servers[i].pin && c->servers[i].enabled)
+			list_add_new(&names, arena, c->servers[i].name);
 	return names;
 }
 
@@ -233,8 +237,8 @@ static int keep_all(struct asked *a, struct err *err)
 	}
 	if (!servers.n)
 		return err_set(err, ERR_CONFIG,
-			       "no step calls a tool of a [servers.NAME]: "
-			       "there is nothing to keep");
+			       "no step calls a tool of a [servers.NAME], and "
+			       "none has pin = true: there is nothing to keep");
 	for (size_t i = 0; i < servers.n; i++) {
 		int r = keep_one(a, servers.item[i], err);
 

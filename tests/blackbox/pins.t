@@ -205,6 +205,15 @@ exit_is "accept takes a server" 64
 config ""
 run_matins golden accept --tools nowhere -c w/k.toml
 err_like "no such server" 'has no server nowhere'
+tools "Adds."
+config 'pin = true'
+sed -i '/^\[\[routines/,$d' w/k.toml
+run_matins call s.add -c w/k.toml
+exit_is "a pinned server that no step names is not called" 1
+run_matins golden record --tools -c w/k.toml
+exit_is "the command that it advises keeps its tools" 0
+run_matins call s.add -c w/k.toml
+out_is "and it is called" 'called add'
 as="" who="as who runs the tests"
 pinned
 as=as_user who=user
