@@ -245,6 +245,12 @@ void jw_kv_int(struct jw *w, const char *key, int64_t v)
 	jw_int(w, v);
 }
 
+void jw_kv_uint(struct jw *w, const char *key, uint64_t v)
+{
+	jw_key(w, key);
+	jw_uint(w, v);
+}
+
 void jw_kv_bool(struct jw *w, const char *key, bool v)
 {
 	jw_key(w, key);

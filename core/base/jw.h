@@ -65,6 +65,7 @@ void jw_quote(struct buf *out, struct str s);
 void jw_kv_str(struct jw *w, const char *key, struct str s);
 void jw_kv_cstr(struct jw *w, const char *key, const char *s);
 void jw_kv_int(struct jw *w, const char *key, int64_t v);
+void jw_kv_uint(struct jw *w, const char *key, uint64_t v);
 void jw_kv_bool(struct jw *w, const char *key, bool v);
 void jw_kv_raw(struct jw *w, const char *key, struct str json);
 /* A key and the beginning of its value; jw_end() ends it. */

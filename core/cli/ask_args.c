@@ -257,8 +257,7 @@ static int ask_object(struct asker *a, struct str schema, struct str given,
 	struct arena *arena = &a->t->arena;
 	struct jw w;
 
-	jw_init(&w, out, false);
-	jw_object(&w);
+	w = jw_begin(out);
 	if (given.p)
 		for (struct scan_iter it = scan_over(given); scan_next(&it);) {
 			jw_key_raw(&w, it.key);

@@ -76,8 +76,7 @@ static void print_json(const struct ledger_run *run, struct jw *w)
 	const bool is_done = run->state == RUN_FINISHED;
 
 	jw_object(w);
-	jw_key(w, "generation");
-	jw_uint(w, run->generation);
+	jw_kv_uint(w, "generation", run->generation);
 	jw_kv_cstr(w, "routine", run->routine);
 	if (*run->file) {
 		jw_kv_cstr(w, "file", run->file);

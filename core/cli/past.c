@@ -363,8 +363,7 @@ void past_last_json(struct past_runs *r, const char *routine, const char *file,
 	if (!run)
 		return;
 	jw_kv_object(w, "last");
-	jw_key(w, "generation");
-	jw_uint(w, run->generation);
+	jw_kv_uint(w, "generation", run->generation);
 	jw_kv_cstr(w, "outcome", ledger_run_outcome(run));
 	jw_kv_cstr(w, "started", run->started);
 	jw_end(w);

@@ -28,8 +28,7 @@ static void json_value(struct jw *w, const char *name, const char *cut_name,
 		jw_raw(w, buf_str(&text));
 	} else {
 		jw_str(w, str_first(buf_str(&text), DIFF_VALUE_BYTES));
-		jw_key(w, cut_name);
-		jw_uint(w, text.n);
+		jw_kv_uint(w, cut_name, text.n);
 	}
 }
 

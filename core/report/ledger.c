@@ -378,8 +378,7 @@ void ledger_add_process(struct jw *w)
 
 	proc_boot_id(&boot);
 	jw_kv_int(w, "pid", proc_self(&start));
-	jw_key(w, "pid_start");
-	jw_uint(w, start);
+	jw_kv_uint(w, "pid_start", start);
 	jw_kv_str(w, "boot", buf_str(&boot));
 }
 

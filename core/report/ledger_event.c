@@ -68,8 +68,7 @@ void ledger_event_begin(struct jw *w, enum ledger_event_kind kind,
 	clock_format(wall_ns, at);
 	jw_object(w);
 	jw_kv_cstr(w, "event", kinds[kind]);
-	jw_key(w, "generation");
-	jw_uint(w, generation);
+	jw_kv_uint(w, "generation", generation);
 	jw_kv_cstr(w, "routine", which->name);
 	jw_kv_cstr(w, "file", which->file);
 	jw_kv_bool(w, "whole", which->whole);

@@ -207,10 +207,8 @@ int ledger_tell(struct ledger *l, const struct ledger_routine *which,
 	jw_init(&w, &line, false);
 	ledger_event_begin(&w, EVENT_TOLD, told->generation, which, wall_ns);
 	jw_kv_cstr(&w, "state", told->state);
-	if (told->since) {
-		jw_key(&w, "since");
-		jw_uint(&w, told->since);
-	}
+	if (told->since)
+		jw_kv_uint(&w, "since", told->since);
 	jw_end(&w);
 	return ledger_append(l, &line, err);
 }

@@ -356,8 +356,7 @@ static void write_changes(struct jw *w, const struct report_changes *c)
 
 	diff_print(c->diff, diff_format_find("json"), &diff);
 	jw_kv_object(w, "changes");
-	jw_key(w, "since");
-	jw_uint(w, c->since);
+	jw_kv_uint(w, "since", c->since);
 	jw_kv_raw(w, "diff", str_trim(buf_str(&diff)));
 	jw_end(w);
 }
@@ -371,10 +370,8 @@ static void print_json(const struct report *r, const struct render_options *o,
 	jw_init(&w, out, o->pretty);
 	jw_object(&w);
 	jw_kv_cstr(&w, "schema", REPORT_SCHEMA);
-	if (o->view == VIEW_FULL) {
-		jw_key(&w, "generation");
-		jw_uint(&w, r->generation);
-	}
+	if (o->view == VIEW_FULL)
+		jw_kv_uint(&w, "generation", r->generation);
 	jw_kv_cstr(&w, "routine", r->routine);
 	jw_kv_bool(&w, "dry_run", r->dry_run);
 	jw_kv_bool(&w, "success", report_success(r));

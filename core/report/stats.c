@@ -653,22 +653,16 @@ void stats_html(const struct stats *s, const struct stats_view *v,
 
 /* ---- JSON ---- */
 
-static void add_uint(struct jw *w, const char *key, uint64_t v)
-{
-	jw_key(w, key);
-	jw_uint(w, v);
-}
-
 static void add_times(struct jw *w, const struct stats_times *t)
 {
 	if (!t->n)
 		return;
 	jw_kv_object(w, "duration_us");
-	add_uint(w, "n", t->n);
-	add_uint(w, "median", t->median);
-	add_uint(w, "p90", t->p90);
-	add_uint(w, "min", t->min);
-	add_uint(w, "max", t->max);
+	jw_kv_uint(w, "n", t->n);
+	jw_kv_uint(w, "median", t->median);
+	jw_kv_uint(w, "p90", t->p90);
+	jw_kv_uint(w, "min", t->min);
+	jw_kv_uint(w, "max", t->max);
 	jw_end(w);
 }
 
@@ -676,9 +670,9 @@ static void add_json_step(struct jw *w, const struct stats_step *step)
 {
 	jw_object(w);
 	jw_kv_cstr(w, "name", step->name);
-	add_uint(w, "ok", step->ok);
-	add_uint(w, "failed", step->failed);
-	add_uint(w, "skipped", step->skipped);
+	jw_kv_uint(w, "ok", step->ok);
+	jw_kv_uint(w, "failed", step->failed);
+	jw_kv_uint(w, "skipped", step->skipped);
 	jw_kv_bool(w, "flaky", is_flaky(step));
 	add_times(w, &step->took);
 	jw_end(w);
@@ -687,11 +681,11 @@ static void add_json_step(struct jw *w, const struct stats_step *step)
 static void add_json_run(struct jw *w, const struct stats_run *run)
 {
 	jw_object(w);
-	add_uint(w, "generation", run->generation);
+	jw_kv_uint(w, "generation", run->generation);
 	jw_kv_cstr(w, "started", run->started);
 	jw_kv_cstr(w, "outcome", outcomes[run->outcome].name);
 	if (run->is_timed)
-		add_uint(w, "duration_us", run->us);
+		jw_kv_uint(w, "duration_us", run->us);
 	jw_end(w);
 }
 
@@ -702,19 +696,19 @@ void stats_json(const struct stats *s, const struct stats_view *v, struct jw *w)
 		jw_kv_cstr(w, "file", v->file);
 	jw_kv_object(w, "outcomes");
 	for (int o = 0; o < STATS_OUTCOMES; o++)
-		add_uint(w, outcomes[o].name, s->count[o]);
+		jw_kv_uint(w, outcomes[o].name, s->count[o]);
 	jw_end(w);
-	add_uint(w, "parts", s->n_parts);
-	add_uint(w, "ok_percent", ok_percent(s));
+	jw_kv_uint(w, "parts", s->n_parts);
+	jw_kv_uint(w, "ok_percent", ok_percent(s));
 	if (s->streak_first) {
 		jw_kv_object(w, "streak");
 		jw_kv_bool(w, "ok", s->is_ok_streak);
-		add_uint(w, "runs", s->streak);
-		add_uint(w, "since", s->streak_first->generation);
+		jw_kv_uint(w, "runs", s->streak);
+		jw_kv_uint(w, "since", s->streak_first->generation);
 		jw_end(w);
 	}
 	add_times(w, &s->took);
-	add_uint(w, "reports", s->n_reports);
+	jw_kv_uint(w, "reports", s->n_reports);
 	jw_kv_array(w, "steps");
 	for (size_t i = 0; i < s->n_steps; i++)
 		add_json_step(w, &s->step[i]);

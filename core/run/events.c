@@ -194,12 +194,6 @@ static void add_result(struct jw *w, const struct report_step *s)
 			jw_kv_raw(w, facts[i], member);
 }
 
-static void add_number(struct jw *w, const char *key, uint64_t n)
-{
-	jw_key(w, key);
-	jw_uint(w, n);
-}
-
 void events_tell(struct events *e, const struct event *v)
 {
 	struct clock *clock = clock_system();
@@ -207,19 +201,18 @@ void events_tell(struct events *e, const struct event *v)
 
 	if (!e || e->fd < 0)
 		return;
-	jw_init(&w, &e->waiting, false);
-	jw_object(&w);
+	w = jw_begin(&e->waiting);
 	jw_kv_cstr(&w, "schema", EVENT_SCHEMA);
 	jw_kv_cstr(&w, "event", v->event);
 	facts_time(&w, "at", clock->wall_ns(clock));
 	if (v->routine) {
-		add_number(&w, "generation", v->generation);
+		jw_kv_uint(&w, "generation", v->generation);
 		jw_kv_cstr(&w, "routine", v->routine);
 	}
 	if (v->step)
 		add_step(&w, v->path, v->step);
 	if (v->attempt)
-		add_number(&w, "attempt", v->attempt);
+		jw_kv_uint(&w, "attempt", v->attempt);
 	if (v->note)
 		jw_kv_cstr(&w, "note", v->note);
 	if (v->result)

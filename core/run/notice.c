@@ -159,8 +159,7 @@ void notice_json(const struct notice *n, struct buf *out)
 	jw_kv_str(&w, "title", buf_str(&title));
 	jw_kv_str(&w, "text", buf_str(&text));
 	jw_kv_cstr(&w, "routine", n->routine);
-	jw_key(&w, "generation");
-	jw_uint(&w, n->generation);
+	jw_kv_uint(&w, "generation", n->generation);
 	jw_kv_cstr(&w, "was", n->was);
 	jw_kv_cstr(&w, "state", n->state);
 	jw_kv_cstr(&w, "summary", n->summary);

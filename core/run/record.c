@@ -239,8 +239,7 @@ static void fill_facts(struct record *r)
 		r->end_wall_ns = r->loop->clock->wall_ns(r->loop->clock);
 	}
 
-	jw_init(&w, &run, false);
-	jw_object(&w);
+	w = jw_begin(&run);
 	jw_kv_cstr(&w, "matins", MATINS_VERSION);
 	if (uname(&u) == 0)
 		jw_kv_cstr(&w, "kernel", u.release);
@@ -256,10 +255,9 @@ static void fill_facts(struct record *r)
 		jw_kv_cstr(&w, "ended_by", r->ended_by);
 	if (r->o->replay)
 		jw_kv_cstr(&w, "replay", r->o->replay);
-	if (r->result->walk.earlier) {
-		jw_key(&w, "taken_from");
-		jw_uint(&w, r->result->walk.earlier->generation);
-	}
+	if (r->result->walk.earlier)
+		jw_kv_uint(&w, "taken_from",
+			   r->result->walk.earlier->generation);
 	jw_kv_list(&w, "warnings", &r->warnings);
 	if (r->notices.n)
 		jw_kv_raw(&w, "notices", r->notices);

@@ -545,8 +545,7 @@ struct str saver_facts(struct str run, struct str saved, struct arena *arena)
 	struct scan_iter it = scan_over(run.n ? run : STR("{}"));
 	struct jw w;
 
-	jw_init(&w, &out, false);
-	jw_object(&w);
+	w = jw_begin(&out);
 	while (scan_next(&it)) {
 		if (scan_is(it.key, "saved"))
 			continue;

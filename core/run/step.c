@@ -101,8 +101,7 @@ static void write_facts(struct step_run *s)
 	struct cleaner clean = {s->scrub, 0};
 	struct jw w;
 
-	jw_init(&w, &run, false);
-	jw_object(&w);
+	w = jw_begin(&run);
 	if (s->begin_ns) {
 		facts_time(&w, "started", s->begin_wall_ns);
 		jw_kv_int(&w, "duration_us",
@@ -333,8 +332,7 @@ static void on_closed(struct pool_user *u, struct client *c)
 	if (!u->session_of) {
 		m->facts_scrubbed = 0;
 		buf_clear(&m->facts);
-		jw_init(&w, &m->facts, false);
-		jw_object(&w);
+		w = jw_begin(&m->facts);
 		client_facts(c, &w, &m->facts_scrubbed);
 		if (v && s->ctx->verdict)
 			s->ctx->verdict(s->ctx->arg, s, v);
