@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "core/base/scan.h"
+
 /* A string of at most so many bytes is looked at before it is copied. */
 #define SHORT 256
 
@@ -281,4 +283,16 @@ void jw_kv_list(struct jw *w, const char *key, const struct strlist *list)
 	for (size_t i = 0; i < list->n; i++)
 		jw_cstr(w, list->item[i]);
 	jw_end(w);
+}
+
+void jw_members(struct jw *w, struct str object, const char *but)
+{
+	struct scan_iter it = scan_over(object.n ? object : STR("{}"));
+
+	while (it.is_object && scan_next(&it)) {
+		if (but && scan_is(it.key, but))
+			continue;
+		jw_key_raw(w, it.key);
+		jw_raw(w, it.value);
+	}
 }

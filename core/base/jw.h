@@ -58,6 +58,13 @@ void jw_null(struct jw *w);
 /* JSON text, written as it is; in an object also a member with its key. */
 void jw_raw(struct jw *w, struct str json);
 
+/*
+ * Members of an object as they stand, but for one; {NULL, 0}: there are none.
+ *
+ * but  name of the one that is left out; NULL: none is
+ */
+void jw_members(struct jw *w, struct str object, const char *but);
+
 /* Append one JSON string with its quotes. */
 void jw_quote(struct buf *out, struct str s);
 

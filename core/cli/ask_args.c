@@ -258,11 +258,7 @@ static int ask_object(struct asker *a, struct str schema, struct str given,
 	struct jw w;
 
 	w = jw_begin(out);
-	if (given.p)
-		for (struct scan_iter it = scan_over(given); scan_next(&it);) {
-			jw_key_raw(&w, it.key);
-			jw_raw(&w, it.value);
-		}
+	jw_members(&w, given, NULL);
 	for (struct scan_iter it = scan_over(scan_some(schema, "required"));
 	     scan_next(&it);) {
 		AUTO(buf_release) struct buf value = BUF_INIT(BUF_UNBOUNDED);

@@ -67,11 +67,7 @@ static void add_example(const struct described *d, struct buf *out)
 {
 	struct jw w = jw_begin(out);
 
-	for (struct scan_iter it = scan_over(d->args.p ? d->args : STR("{}"));
-	     scan_next(&it);) {
-		jw_key_raw(&w, it.key);
-		jw_raw(&w, it.value);
-	}
+	jw_members(&w, d->args, NULL);
 	for (size_t i = 0; i < d->n; i++) {
 		if (!is_missing(d, &d->property[i]))
 			continue;

@@ -317,11 +317,7 @@ static int read_arguments(struct doing *d, struct err *err)
 			   &given, err) < 0)
 		return -1;
 	w = jw_begin(&out);
-	for (struct scan_iter it = scan_over(given.p ? given : STR("{}"));
-	     scan_next(&it);) {
-		jw_key_raw(&w, it.key);
-		jw_raw(&w, it.value);
-	}
+	jw_members(&w, given, NULL);
 	for (size_t i = 0; i < n; i++)
 		if (p[i].fallback.p &&
 		    !(given.p && scan_named(given, p[i].name).p)) {

@@ -42,13 +42,7 @@ static void add_schema(struct jw *w, const char *key, struct str item)
 		jw_kv_object(w, "properties");
 		jw_end(w);
 	}
-	if (schema.p)
-		for (struct scan_iter it = scan_over(schema); scan_next(&it);) {
-			if (scan_is(it.key, "type"))
-				continue;
-			jw_key_raw(w, it.key);
-			jw_raw(w, it.value);
-		}
+	jw_members(w, schema, "type");
 	jw_end(w);
 }
 
@@ -78,12 +72,7 @@ static void add_plain(struct jw *w, const char *name, struct str item)
 {
 	jw_object(w);
 	jw_kv_cstr(w, "name", name);
-	for (struct scan_iter it = scan_over(item); scan_next(&it);) {
-		if (scan_is(it.key, "name"))
-			continue;
-		jw_key_raw(w, it.key);
-		jw_raw(w, it.value);
-	}
+	jw_members(w, item, "name");
 	jw_end(w);
 }
 

@@ -631,14 +631,6 @@ static uint64_t time_of(const struct client *c, const struct call *call)
 	return ms ? ms : UINT64_MAX;
 }
 
-static void put_members(struct jw *w, struct str object)
-{
-	for (struct scan_iter it = scan_over(object); scan_next(&it);) {
-		jw_key_raw(w, it.key);
-		jw_raw(w, it.value);
-	}
-}
-
 /* Send a call of a client of the newer era, with what it gave beside. */
 static int hand_on(struct client *c, const struct client_call *o,
 		   uint64_t *ret_ticket, struct err *err)
@@ -650,9 +642,9 @@ static int hand_on(struct client *c, const struct client_call *o,
 		jw_kv_cstr(&w, "name", o->tool);
 		jw_kv_raw(&w, "arguments", o->params.n ? o->params : STR("{}"));
 	} else {
-		put_members(&w, o->params);
+		jw_members(&w, o->params, NULL);
 	}
-	put_members(&w, o->beside);
+	jw_members(&w, o->beside, NULL);
 	jw_end(&w);
 	return session_request(c->session, o->method, buf_str(&params), true,
 			       now_of(c), ret_ticket, err);

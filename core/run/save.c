@@ -542,16 +542,9 @@ int saver_write(struct saver *s, const struct step *step,
 struct str saver_facts(struct str run, struct str saved, struct arena *arena)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	struct scan_iter it = scan_over(run.n ? run : STR("{}"));
-	struct jw w;
+	struct jw w = jw_begin(&out);
 
-	w = jw_begin(&out);
-	while (scan_next(&it)) {
-		if (scan_is(it.key, "saved"))
-			continue;
-		jw_key_raw(&w, it.key);
-		jw_raw(&w, it.value);
-	}
+	jw_members(&w, run, "saved");
 	if (saved.n)
 		jw_kv_raw(&w, "saved", saved);
 	jw_end(&w);

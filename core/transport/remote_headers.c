@@ -112,7 +112,6 @@ bool tools_write_request(struct tools *t, const struct post *p,
 			 struct str result, unsigned number, struct buf *out)
 {
 	struct str cursor = {NULL, 0}, before, meta;
-	struct scan_iter it;
 	struct jw w;
 
 	if (!result.p)
@@ -132,15 +131,8 @@ bool tools_write_request(struct tools *t, const struct post *p,
 	if (cursor.p)
 		jw_kv_raw(&w, "cursor", cursor);
 	jw_kv_object(&w, "_meta");
-	if (!scan_get(p->params, "_meta", &meta))
-		meta = STR("{}");
-	scan_iter_init(&it, meta);
-	while (it.is_object && scan_next(&it)) {
-		if (scan_is(it.key, "progressToken"))
-			continue;
-		jw_key_raw(&w, it.key);
-		jw_raw(&w, it.value);
-	}
+	if (scan_get(p->params, "_meta", &meta))
+		jw_members(&w, meta, "progressToken");
 	jw_end(&w);
 	jw_end(&w);
 	buf_addc(out, '}');

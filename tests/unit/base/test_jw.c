@@ -25,6 +25,21 @@ TEST(quote, any_bytes, are_read_back)
 	buf_release(&back);
 }
 
+TEST(members, one_name, is_left_out)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct jw w = jw_begin(&out);
+
+	jw_members(&w, STR("{ \"a\":1.0,\"n\\u0061me\":2,\"b\": [3]}"), "name");
+	jw_members(&w, STR("{\"name\":{}}"), NULL);
+	jw_members(&w, (struct str){NULL, 0}, NULL);
+	jw_members(&w, STR("[4]"), NULL);
+	jw_end(&w);
+	assert_string_equal(buf_cstr(&out),
+			    "{\"a\":1.0,\"b\":[3],\"name\":{}}");
+	buf_release(&out);
+}
+
 static void write_sample(struct jw *w)
 {
 	jw_object(w);
