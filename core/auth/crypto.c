@@ -669,8 +669,7 @@ static void put_proof(struct jw *w, const struct jwt_proof *p)
 		jwt_pkce_challenge(str_of(p->access_token), &ath);
 		jw_kv_str(w, "ath", buf_str(&ath));
 	}
-	if (p->nonce)
-		jw_kv_cstr(w, "nonce", p->nonce);
+	jw_kv_opt(w, "nonce", p->nonce);
 	jw_end(w);
 }
 

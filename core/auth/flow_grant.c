@@ -148,8 +148,7 @@ void grant_registration(const char *redirect_uri, enum grant_method method,
 	jw_kv_raw(&w, "response_types", STR("[\"code\"]"));
 	jw_kv_cstr(&w, "token_endpoint_auth_method", method_word[method]);
 	jw_kv_cstr(&w, "application_type", "native");
-	if (scope)
-		jw_kv_cstr(&w, "scope", scope);
+	jw_kv_opt(&w, "scope", scope);
 	jw_end(&w);
 }
 

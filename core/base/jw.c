@@ -241,6 +241,12 @@ void jw_kv_cstr(struct jw *w, const char *key, const char *s)
 	jw_cstr(w, s);
 }
 
+void jw_kv_opt(struct jw *w, const char *key, const char *s)
+{
+	if (s)
+		jw_kv_cstr(w, key, s);
+}
+
 void jw_kv_int(struct jw *w, const char *key, int64_t v)
 {
 	jw_key(w, key);

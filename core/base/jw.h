@@ -71,6 +71,8 @@ void jw_quote(struct buf *out, struct str s);
 /* key and value in one call */
 void jw_kv_str(struct jw *w, const char *key, struct str s);
 void jw_kv_cstr(struct jw *w, const char *key, const char *s);
+/* A member that is there only where s is not NULL. */
+void jw_kv_opt(struct jw *w, const char *key, const char *s);
 void jw_kv_int(struct jw *w, const char *key, int64_t v);
 void jw_kv_uint(struct jw *w, const char *key, uint64_t v);
 void jw_kv_bool(struct jw *w, const char *key, bool v);

@@ -92,8 +92,7 @@ static void add_json(struct jw *w, const struct allowance *a)
 	clock_format(a->wall_ms * (int64_t)NS_PER_MS, when);
 	jw_object(w);
 	jw_kv_cstr(w, "path", a->path);
-	if (a->target)
-		jw_kv_cstr(w, "target", a->target);
+	jw_kv_opt(w, "target", a->target);
 	jw_kv_cstr(w, "state", state_of(a));
 	jw_kv_bool(w, "edits", a->edits);
 	jw_kv_bool(w, "on_terminal", a->by_person);

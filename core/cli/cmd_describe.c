@@ -218,8 +218,7 @@ static void add_json(const struct described *d, struct buf *out)
 
 	add_example(d, &example);
 	jw_kv_str(&w, "tool", d->item->name);
-	if (d->t->server)
-		jw_kv_cstr(&w, "server", d->t->server);
+	jw_kv_opt(&w, "server", d->t->server);
 	if (scan_text(d->item->json, "description").p)
 		jw_kv_raw(&w, "description",
 			  scan_text(d->item->json, "description"));

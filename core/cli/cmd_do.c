@@ -34,8 +34,7 @@ static void write_tool(const struct action *a, struct buf *out)
 	struct jw w = jw_begin(out);
 
 	jw_kv_cstr(&w, "name", a->name);
-	if (a->description)
-		jw_kv_cstr(&w, "description", a->description);
+	jw_kv_opt(&w, "description", a->description);
 	jw_kv_object(&w, "inputSchema");
 	jw_kv_cstr(&w, "type", "object");
 	jw_kv_object(&w, "properties");

@@ -259,13 +259,6 @@ static void print_text(const struct gate_request *request,
 			 gate_level_name(e->facts[i].level), e->facts[i].how);
 }
 
-/* text  NULL: no member */
-static void member(struct jw *w, const char *key, const char *text)
-{
-	if (text)
-		jw_kv_cstr(w, key, text);
-}
-
 static void grants_json(struct jw *w, const char *name,
 			const struct gate_grant *grant, size_t n)
 {
@@ -285,7 +278,7 @@ static void grants_json(struct jw *w, const char *name,
 		jw_end(w);
 		jw_kv_cstr(w, "why", g->why);
 		jw_kv_bool(w, "folder", g->is_folder);
-		member(w, "secret", g->secret);
+		jw_kv_opt(w, "secret", g->secret);
 		jw_end(w);
 	}
 	jw_end(w);
@@ -334,11 +327,11 @@ static void print_json(const struct gate_request *request,
 		       const struct gate_explained *e, struct jw *w)
 {
 	jw_kv_cstr(w, "program", e->program);
-	member(w, "runs", e->runs);
-	member(w, "interpreter", e->interpreter);
-	member(w, "installation", e->installation);
+	jw_kv_opt(w, "runs", e->runs);
+	jw_kv_opt(w, "interpreter", e->interpreter);
+	jw_kv_opt(w, "installation", e->installation);
 	jw_kv_cstr(w, "user", e->user);
-	member(w, "cwd", e->cwd);
+	jw_kv_opt(w, "cwd", e->cwd);
 	jw_kv_list(w, "projects", &e->projects);
 	jw_kv_list(w, "recipes", &e->recipes);
 	policy_json(w, request);
@@ -626,8 +619,7 @@ static void advice_json(struct jw *w, struct gate *gate,
 	for (size_t i = 0; i < list.n; i++) {
 		jw_object(w);
 		jw_kv_cstr(w, "text", list.item[i].text);
-		if (list.item[i].setting)
-			jw_kv_cstr(w, "option", list.item[i].setting);
+		jw_kv_opt(w, "option", list.item[i].setting);
 		jw_end(w);
 	}
 	jw_end(w);
@@ -645,8 +637,7 @@ static int write_report(struct gate *gate, const struct gate_request *request,
 	jw_init(&w, &out, true);
 	jw_object(&w);
 	jw_kv_cstr(&w, "program", child->path);
-	if (child->runs)
-		jw_kv_cstr(&w, "runs", child->runs);
+	jw_kv_opt(&w, "runs", child->runs);
 	facts_exit(&w, &e->verdict);
 	jw_kv_int(&w, "cpu_us", (int64_t)e->verdict.cpu_us);
 	jw_kv_int(&w, "max_rss_bytes", (int64_t)e->verdict.max_rss_bytes);

@@ -199,8 +199,7 @@ static void print_json(const struct config_file *file,
 			continue;
 		jw_object(w);
 		jw_kv_cstr(w, "name", r->name);
-		if (r->description)
-			jw_kv_cstr(w, "description", r->description);
+		jw_kv_opt(w, "description", r->description);
 		print_times_json(&kept, c->path, r->name, w);
 		print_params(r, w);
 		jw_kv_array(w, "steps");

@@ -51,8 +51,7 @@ static void print_json_keys(struct jw *w, enum key_section section)
 		/* values that a user writes, without the examples */
 		jw_kv_cstr(w, "takes",
 			   k->words ? k->words : key_type_text(k->type));
-		if (k->def)
-			jw_kv_cstr(w, "default", k->def);
+		jw_kv_opt(w, "default", k->def);
 		jw_kv_cstr(w, "help", k->help);
 		jw_end(w);
 	}

@@ -69,8 +69,7 @@ static void add_changes_json(const struct catalogue_changes *changes,
 			jw_object(w);
 			jw_kv_cstr(w, "kind", nouns[c->kind]);
 			jw_kv_str(w, "name", c->name);
-			if (c->renamed_to)
-				jw_kv_cstr(w, "renamed_to", c->renamed_to);
+			jw_kv_opt(w, "renamed_to", c->renamed_to);
 			jw_end(w);
 		}
 		jw_end(w);

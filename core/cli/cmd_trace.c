@@ -302,8 +302,7 @@ static void add_json(struct trace *t, struct buf *out)
 		jw_kv_cstr(&w, "value", n->value);
 		jw_kv_cstr(&w, "program", n->program ? n->program : "?");
 		jw_kv_int(&w, "count", (int64_t)n->count);
-		if (n->why_not)
-			jw_kv_cstr(&w, "not_granted", n->why_not);
+		jw_kv_opt(&w, "not_granted", n->why_not);
 		if (n->was_refused)
 			jw_kv_bool(&w, "refused_in_trace", true);
 		if (n->is_looked_up)

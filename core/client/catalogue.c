@@ -213,12 +213,6 @@ void catalogue_release(struct catalogue *c)
 	arena_release(&c->arena);
 }
 
-static void add_text(struct jw *w, const char *key, const char *text)
-{
-	if (text)
-		jw_kv_cstr(w, key, text);
-}
-
 /* An entry a line, which can be read without the others. */
 static void write_list(struct jw *w, const struct catalogue_list *l)
 {
@@ -228,7 +222,7 @@ static void write_list(struct jw *w, const struct catalogue_list *l)
 
 		jw_object(w);
 		jw_kv_str(w, "name", e->name);
-#define X(member) add_text(w, #member, e->member);
+#define X(member) jw_kv_opt(w, #member, e->member);
 		ENTRY_TEXTS(X)
 #undef X
 		jw_key(w, "item");
@@ -252,7 +246,7 @@ bool catalogue_write(const char *state_dir, const char *config,
 	jw_kv_cstr(&w, "schema", SCHEMA);
 	jw_kv_cstr(&w, "config", config);
 	jw_kv_cstr(&w, "server", server);
-#define X(member) add_text(&w, #member, c->member);
+#define X(member) jw_kv_opt(&w, #member, c->member);
 	SERVER_TEXTS(X)
 #undef X
 	for (int k = 0; k < CATALOGUE_LISTS; k++) {

@@ -36,8 +36,7 @@ void allowed_print(const struct allowance *a, struct buf *out)
 	jw_object(&w);
 	jw_kv_cstr(&w, "schema", SCHEMA);
 	jw_kv_cstr(&w, "path", a->path);
-	if (a->target)
-		jw_kv_cstr(&w, "target", a->target);
+	jw_kv_opt(&w, "target", a->target);
 	jw_kv_cstr(&w, "sha256", a->sha256);
 	jw_kv_bool(&w, "edits", a->edits);
 	jw_kv_bool(&w, "by_person", a->by_person);

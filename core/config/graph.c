@@ -326,10 +326,8 @@ static void write_step(const struct routine *r, const struct flow_step *f,
 		jw_end(w);
 	}
 	jw_end(w);
-	if (s->after)
-		jw_kv_cstr(w, "after", s->after);
-	if (s->foreach)
-		jw_kv_cstr(w, "foreach", s->foreach);
+	jw_kv_opt(w, "after", s->after);
+	jw_kv_opt(w, "foreach", s->foreach);
 	if (s->when) {
 		toml_to_json(s->when, &when);
 		jw_kv_raw(w, "when", buf_str(&when));

@@ -72,7 +72,6 @@ void ledger_event_begin(struct jw *w, enum ledger_event_kind kind,
 	jw_kv_cstr(w, "routine", which->name);
 	jw_kv_cstr(w, "file", which->file);
 	jw_kv_bool(w, "whole", which->whole);
-	if (which->slot)
-		jw_kv_cstr(w, "slot", which->slot);
+	jw_kv_opt(w, "slot", which->slot);
 	jw_kv_cstr(w, "at", at);
 }

@@ -22,8 +22,7 @@ int pins_print(const struct pins *p, struct buf *out, struct err *err)
 
 	jw_kv_cstr(&w, "schema", SCHEMA);
 	jw_kv_cstr(&w, "server", p->server);
-	if (p->file)
-		jw_kv_cstr(&w, "file", p->file);
+	jw_kv_opt(&w, "file", p->file);
 	jw_kv_object(&w, "tools");
 	for (size_t i = 0; i < p->n; i++) {
 		jw_key_raw(&w, scan_text(p->tool[i], "name"));

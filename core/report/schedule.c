@@ -40,13 +40,11 @@ int schedule_keep(const char *state_dir, const struct schedule *s,
 	jw_kv_cstr(&w, "routine", s->routine);
 	jw_kv_cstr(&w, "file", s->file);
 	jw_kv_cstr(&w, "at", s->at);
-	if (s->unit)
-		jw_kv_cstr(&w, "unit", s->unit);
+	jw_kv_opt(&w, "unit", s->unit);
 	jw_kv_int(&w, "jitter_ms", (int64_t)s->jitter_ms);
 	jw_kv_bool(&w, "catches_up", s->catches_up);
 	jw_kv_int(&w, "added_ns", s->added_ns);
-	if (s->sum)
-		jw_kv_cstr(&w, "sum", s->sum);
+	jw_kv_opt(&w, "sum", s->sum);
 	jw_end(&w);
 	if (fd_mkdirs(folder, 0700) < 0)
 		return err_sys(err, errno, "%s", folder);

@@ -692,8 +692,7 @@ static void add_json_run(struct jw *w, const struct stats_run *run)
 void stats_json(const struct stats *s, const struct stats_view *v, struct jw *w)
 {
 	jw_kv_cstr(w, "routine", v->routine);
-	if (v->file)
-		jw_kv_cstr(w, "file", v->file);
+	jw_kv_opt(w, "file", v->file);
 	jw_kv_object(w, "outcomes");
 	for (int o = 0; o < STATS_OUTCOMES; o++)
 		jw_kv_uint(w, outcomes[o].name, s->count[o]);

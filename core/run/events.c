@@ -213,8 +213,7 @@ void events_tell(struct events *e, const struct event *v)
 		add_step(&w, v->path, v->step);
 	if (v->attempt)
 		jw_kv_uint(&w, "attempt", v->attempt);
-	if (v->note)
-		jw_kv_cstr(&w, "note", v->note);
+	jw_kv_opt(&w, "note", v->note);
 	if (v->result)
 		add_result(&w, v->result);
 	if (v->summary) {

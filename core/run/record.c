@@ -247,14 +247,10 @@ static void fill_facts(struct record *r)
 	facts_time(&w, "finished", r->end_wall_ns);
 	jw_kv_int(&w, "duration_us",
 		  (int64_t)((r->end_ns - r->begin_ns) / 1000));
-	if (r->o->file->config.path)
-		jw_kv_cstr(&w, "config", r->o->file->config.path);
-	if (r->leash)
-		jw_kv_cstr(&w, "leash", r->leash);
-	if (r->ended_by)
-		jw_kv_cstr(&w, "ended_by", r->ended_by);
-	if (r->o->replay)
-		jw_kv_cstr(&w, "replay", r->o->replay);
+	jw_kv_opt(&w, "config", r->o->file->config.path);
+	jw_kv_opt(&w, "leash", r->leash);
+	jw_kv_opt(&w, "ended_by", r->ended_by);
+	jw_kv_opt(&w, "replay", r->o->replay);
 	if (r->result->walk.earlier)
 		jw_kv_uint(&w, "taken_from",
 			   r->result->walk.earlier->generation);

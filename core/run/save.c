@@ -474,8 +474,7 @@ static void tell(struct jw *w, const struct file *f)
 	jw_kv_cstr(w, "path", f->at.path);
 	jw_kv_int(w, "bytes", (int64_t)f->bytes.n);
 	jw_kv_cstr(w, "sha256", hex);
-	if (other)
-		jw_kv_cstr(w, "holds", other);
+	jw_kv_opt(w, "holds", other);
 	jw_end(w);
 }
 

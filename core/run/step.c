@@ -84,10 +84,8 @@ static void add_session(const struct step_run *s, struct cleaner *c,
 	if (!m)
 		return;
 	add_title(c, w, m->tool);
-	if (m->user.session_of)
-		jw_kv_cstr(w, "session_of", m->user.session_of);
-	if (m->user.afresh)
-		jw_kv_cstr(w, "started_afresh", m->user.afresh);
+	jw_kv_opt(w, "session_of", m->user.session_of);
+	jw_kv_opt(w, "started_afresh", m->user.afresh);
 	if (m->facts.n > 1)
 		jw_raw(w, str_skip(buf_str(&m->facts), 1));
 	jw_kv_int(w, "result_repairs", m->repairs);
