@@ -149,6 +149,22 @@ void list_add(struct strlist *list, struct arena *a, const char *s)
 	list->item[list->n++] = s;
 }
 
+void list_addf(struct strlist *list, struct arena *a, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	list_add(list, a, arena_vprintf(a, fmt, ap));
+	va_end(ap);
+}
+
+void list_add_all(struct strlist *list, struct arena *a,
+		  const struct strlist *more)
+{
+	for (size_t i = 0; i < more->n; i++)
+		list_add(list, a, more->item[i]);
+}
+
 static int by_text(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);

@@ -50,6 +50,12 @@ void *arena_grow(struct arena *a, const void *old, size_t n, size_t bytes)
 	MUST_USE;
 /* Append a string, borrowed, to a list that only grows by this function. */
 void list_add(struct strlist *list, struct arena *a, const char *s);
+/* Append a text that is made for it. */
+void list_addf(struct strlist *list, struct arena *a, const char *fmt, ...)
+	PRINTF(3, 4);
+/* Append all strings of another list. */
+void list_add_all(struct strlist *list, struct arena *a,
+		  const struct strlist *more);
 bool list_has(const struct strlist *list, const char *s) MUST_USE;
 /* Texts of a list with `between` in between; "" of none. */
 const char *list_join(const struct strlist *list, const char *between,

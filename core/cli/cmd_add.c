@@ -200,11 +200,10 @@ static void add_env(struct adding *a, const struct bundle *b)
 			continue;
 		}
 		*tree_table(to, "file", &a->f.arena) = text_of(file);
-		list_add(&a->s.notes, &a->f.arena,
-			 arena_printf(&a->f.arena,
-				      "write its credential %s into %s/%s, "
-				      "which only you may read",
-				      v->key, a->to.dir, file));
+		list_addf(&a->s.notes, &a->f.arena,
+			  "write its credential %s into %s/%s, which only you "
+			  "may read",
+			  v->key, a->to.dir, file);
 	}
 }
 
@@ -278,8 +277,7 @@ static int make_bundle(struct adding *a, struct err *err)
 	add_text(a, "cwd", a->tree);
 	if (b.n_env)
 		add_env(a, &b);
-	for (size_t k = 0; k < b.notes.n; k++)
-		list_add(&a->s.notes, &a->f.arena, b.notes.item[k]);
+	list_add_all(&a->s.notes, &a->f.arena, &b.notes);
 	return 0;
 }
 
@@ -581,8 +579,7 @@ static const char *installed_of(const struct server *s, const char *name,
 	if (!s)
 		return name;
 	list_add(&argv, arena, s->command);
-	for (size_t i = 0; i < s->args.n; i++)
-		list_add(&argv, arena, s->args.item[i]);
+	list_add_all(&argv, arena, &s->args);
 	list_add(&argv, arena, NULL);
 	request.argv = argv.item;
 	return depot_server_of(&request, arena);

@@ -283,15 +283,11 @@ static void collect(struct doing *d, struct strlist *words)
 		struct strlist all = args_all(d->args, name, &d->arena);
 
 		for (size_t k = 0; k < all.n && !is_flag(&p[i]); k++)
-			list_add(words, &d->arena,
-				 arena_printf(&d->arena, "%s=%s", key,
-					      all.item[k]));
+			list_addf(words, &d->arena, "%s=%s", key, all.item[k]);
 		if (is_flag(&p[i]) &&
 		    (args_has(d->args, name) || args_has(d->args, no)))
-			list_add(words, &d->arena,
-				 arena_printf(&d->arena, "%s:=%s", key,
-					      args_has(d->args, no) ? "false"
-								    : "true"));
+			list_addf(words, &d->arena, "%s:=%s", key,
+				  args_has(d->args, no) ? "false" : "true");
 	}
 }
 

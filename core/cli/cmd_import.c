@@ -74,12 +74,10 @@ static void keep_folder(struct import *im, struct import_server *s)
 		*tree_table(&s->table, "cwd", arena) = (struct toml_value){
 			.type = TOML_STRING, .string = str_of(folder)};
 	else
-		list_add(&s->lost, arena,
-			 arena_printf(arena,
-				      "the folder of its project, %s, of "
-				      "which it sees nothing; where it needs "
-				      "that: cwd, and sandbox.read",
-				      folder));
+		list_addf(&s->lost, arena,
+			  "the folder of its project, %s, of which it sees "
+			  "nothing; where it needs that: cwd, and sandbox.read",
+			  folder);
 }
 
 static bool is_full(const struct import *im)

@@ -83,8 +83,7 @@ static const char *state_of_program(struct list *l, const struct server *s,
 
 	gate_policy_merge(&config->sandbox, &s->sandbox, &l->arena, &policy);
 	list_add(&argv, &l->arena, s->command);
-	for (size_t i = 0; i < s->args.n; i++)
-		list_add(&argv, &l->arena, s->args.item[i]);
+	list_add_all(&argv, &l->arena, &s->args);
 	list_add(&argv, &l->arena, NULL);
 	request.argv = argv.item;
 	plan_cwd(&request, s->cwd, config);

@@ -132,8 +132,7 @@ static int keep_starts(struct wrapping *w, struct err *err)
 		const struct wrap_server *s = &w->w.server[i];
 		struct strlist words = {NULL, 0};
 
-		for (size_t k = 0; k < s->before.n; k++)
-			list_add(&words, &w->f.arena, s->before.item[k]);
+		list_add_all(&words, &w->f.arena, &s->before);
 		for (size_t k = 0; !s->goes && k < s->words.n; k++)
 			list_add(&words, &w->f.arena, s->words.item[k]);
 		if (s->before.n)

@@ -211,9 +211,8 @@ static void add_need(void *arg, const char *key, const char *value,
 	struct foreign_tracing *t = arg;
 
 	if (why_not)
-		list_add(&t->s->lost, &t->f->arena,
-			 arena_printf(&t->f->arena, "sandbox.%s of %s: %s", key,
-				      value, why_not));
+		list_addf(&t->s->lost, &t->f->arena, "sandbox.%s of %s: %s",
+			  key, value, why_not);
 	else
 		add_row(t->f, t->s, key, value);
 }
@@ -251,9 +250,8 @@ static int read_env(struct foreign_tracing *t, struct strlist *lines,
 
 		if (read_value(t, &m->value, &value, err) < 0)
 			return err_wrap(err, "%s", m->key);
-		list_add(lines, &t->f->arena,
-			 arena_printf(&t->f->arena, "%s=%s", m->key,
-				      buf_cstr(&value)));
+		list_addf(lines, &t->f->arena, "%s=%s", m->key,
+			  buf_cstr(&value));
 	}
 	return 0;
 }

@@ -45,9 +45,8 @@ static void add_own_env(struct task *s, struct arena *arena,
 {
 	for (; *names; names++)
 		if (env_text(*names))
-			list_add(&s->env, arena,
-				 arena_printf(arena, "%s=%s", *names,
-					      env_text(*names)));
+			list_addf(&s->env, arena, "%s=%s", *names,
+				  env_text(*names));
 }
 
 static int start(struct task *s, struct install *i, struct gate *gate,
@@ -197,18 +196,14 @@ static int find_registry(struct install *i, struct task *s, struct err *err)
 		return err_set(err, ERR_CONFIG,
 			       "npm has no registry: npm config set registry "
 			       "URL");
-	list_add(&s->env, i->arena,
-		 arena_printf(i->arena, "npm_config_registry=%s", registry));
+	list_addf(&s->env, i->arena, "npm_config_registry=%s", registry);
 	if (cafile)
-		list_add(
-			&s->env, i->arena,
-			arena_printf(i->arena, "npm_config_cafile=%s", cafile));
+		list_addf(&s->env, i->arena, "npm_config_cafile=%s", cafile);
 	add_read(s, i->arena, cafile);
 	add_read(s, i->arena, env_text("NODE_EXTRA_CA_CERTS"));
 	if (env_text("NODE_EXTRA_CA_CERTS"))
-		list_add(&s->env, i->arena,
-			 arena_printf(i->arena, "NODE_EXTRA_CA_CERTS=%s",
-				      env_text("NODE_EXTRA_CA_CERTS")));
+		list_addf(&s->env, i->arena, "NODE_EXTRA_CA_CERTS=%s",
+			  env_text("NODE_EXTRA_CA_CERTS"));
 	return add_host(s, i->arena, registry, err);
 }
 
@@ -370,8 +365,7 @@ static int find_npm_words(struct install *i, struct err *err)
 					      "%s/node_modules/%s/bin/node",
 					      i->place, node_package(i->arena))
 				    : "node");
-	list_add(&i->words, i->arena,
-		 arena_printf(i->arena, "%s/%s", i->place, in_tree));
+	list_addf(&i->words, i->arena, "%s/%s", i->place, in_tree);
 	return 0;
 }
 
@@ -436,11 +430,9 @@ static int find_index(struct install *i, const char *python, struct task *t,
 	cert = answered(&answer, "cert", i->arena);
 	if (!index)
 		return err_set(err, ERR_CONFIG, "pip has no index");
-	list_add(&t->env, i->arena,
-		 arena_printf(i->arena, "PIP_INDEX_URL=%s", index));
+	list_addf(&t->env, i->arena, "PIP_INDEX_URL=%s", index);
 	if (cert)
-		list_add(&t->env, i->arena,
-			 arena_printf(i->arena, "PIP_CERT=%s", cert));
+		list_addf(&t->env, i->arena, "PIP_CERT=%s", cert);
 	add_read(t, i->arena, cert);
 	return add_host(t, i->arena, index, err) < 0 ||
 			       (files && add_host(t, i->arena, files, err) < 0)
@@ -571,10 +563,8 @@ static int find_python_words(struct install *i, const char *python,
 		return err_set(err, ERR_CONFIG,
 			       "the package %s has no program; it is no server",
 			       name);
-	list_add(&i->words, i->arena,
-		 arena_printf(i->arena, "%s/bin/python", i->place));
-	list_add(&i->words, i->arena,
-		 arena_printf(i->arena, "%s/bin/%s", i->place, bin));
+	list_addf(&i->words, i->arena, "%s/bin/python", i->place);
+	list_addf(&i->words, i->arena, "%s/bin/%s", i->place, bin);
 	return 0;
 }
 

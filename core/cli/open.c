@@ -24,10 +24,9 @@ static struct strlist join(const struct strlist *a, const struct strlist *b,
 {
 	struct strlist all = {NULL, 0};
 
-	for (size_t i = 0; i < a->n; i++)
-		list_add(&all, arena, a->item[i]);
-	for (size_t i = 0; b && i < b->n; i++)
-		list_add(&all, arena, b->item[i]);
+	list_add_all(&all, arena, a);
+	if (b)
+		list_add_all(&all, arena, b);
 	return all;
 }
 

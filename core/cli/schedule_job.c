@@ -233,10 +233,8 @@ static int check_texts(const struct work *w, struct err *err)
 	const char *const more[] = {j->folder, j->s.routine, j->on_failure};
 	struct strlist all = {0};
 
-	for (size_t i = 0; i < j->words.n; i++)
-		list_add(&all, w->arena, j->words.item[i]);
-	for (size_t i = 0; i < j->env.n; i++)
-		list_add(&all, w->arena, j->env.item[i]);
+	list_add_all(&all, w->arena, &j->words);
+	list_add_all(&all, w->arena, &j->env);
 	for (size_t i = 0; i < ARRAY_LEN(more); i++)
 		list_add(&all, w->arena, more[i] ? more[i] : "");
 	for (size_t i = 0; i < all.n; i++)

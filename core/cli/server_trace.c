@@ -140,10 +140,8 @@ int server_trace(const struct server_trace *of, struct arena *arena,
 	list_add(&wish.named, arena, plain.program);
 	if (of->config)
 		t.plain = gate_policy_copy(&of->config->sandbox, arena);
-	for (size_t i = 0; i < of->read.n; i++)
-		list_add(&t.plain.read, arena, of->read.item[i]);
-	for (size_t i = 0; i < of->write.n; i++)
-		list_add(&t.plain.write, arena, of->write.item[i]);
+	list_add_all(&t.plain.read, arena, &of->read);
+	list_add_all(&t.plain.write, arena, &of->write);
 	/* folders above it may be closed to all but their owner */
 	if (installed)
 		list_add(&t.plain.read, arena, depot_tree(installed, arena));

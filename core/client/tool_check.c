@@ -61,11 +61,10 @@ static void find_hints(const struct schema *s, struct str value,
 			continue;
 		near = str_nearest(buf_str(&key), names, n);
 		if (near)
-			list_add(hints, arena,
-				 arena_printf(arena,
-					      "the tool has no argument %s; "
-					      "did you mean %s?",
-					      buf_cstr(&key), near));
+			list_addf(
+				hints, arena,
+				"the tool has no argument %s; did you mean %s?",
+				buf_cstr(&key), near);
 	}
 }
 
@@ -177,13 +176,10 @@ bool tool_check_result(struct tool_check *c, struct str result,
 		return true;
 	/* null is a value of it since 2026-07-28 */
 	if (!scan_get(result, what, &v)) {
-		list_add(&ret->violations, arena,
-			 arena_printf(arena,
-				      "the tool promises structuredContent and "
-				      "sent none%s",
-				      has_json_text(result)
-					      ? ", though its text is JSON"
-					      : ""));
+		list_addf(&ret->violations, arena,
+			  "the tool promises structuredContent and sent none%s",
+			  has_json_text(result) ? ", though its text is JSON"
+						: "");
 		return false;
 	}
 	s = compiled(&c->output, text, what, arena, ret);

@@ -307,8 +307,7 @@ struct rows {
 static void add(struct rows *r, const char *word, const char *text)
 {
 	if (text)
-		list_add(&r->list, r->arena,
-			 arena_printf(r->arena, "%s %s", word, text));
+		list_addf(&r->list, r->arena, "%s %s", word, text);
 }
 
 /* A command line; words with blanks are quoted. */

@@ -742,9 +742,8 @@ static void read_axis(const struct reading *r)
 		if (item->type != TOML_INTEGER || item->integer < 0)
 			wrong_type(r, item);
 		else
-			list_add(&axis->only, r->l->arena,
-				 arena_printf(r->l->arena, "%lld",
-					      (long long)item->integer));
+			list_addf(&axis->only, r->l->arena, "%lld",
+				  (long long)item->integer);
 	}
 }
 

@@ -166,12 +166,10 @@ static struct strlist unused_params(const struct routine *r,
 		struct str name = inputs->input[i].name;
 
 		if (!is_in(&known, name))
-			list_add(&warnings, arena,
-				 arena_printf(arena,
-					      "-p %.*s: no step uses "
-					      "$input.%.*s%s",
-					      STR_ARG(name), STR_ARG(name),
-					      hint_of(name, &known, arena)));
+			list_addf(&warnings, arena,
+				  "-p %.*s: no step uses $input.%.*s%s",
+				  STR_ARG(name), STR_ARG(name),
+				  hint_of(name, &known, arena));
 	}
 	return warnings;
 }

@@ -156,8 +156,7 @@ static int start(struct sync_work *work, struct err *err)
 
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		list_add(&argv, &arena, words[i]);
-	for (size_t i = 0; i < servers->n; i++)
-		list_add(&argv, &arena, servers->item[i]);
+	list_add_all(&argv, &arena, servers);
 	list_add(&argv, &arena, NULL);
 	work->output = memfd_create("sync", MFD_CLOEXEC);
 	if (work->output < 0 || null < 0)

@@ -233,10 +233,9 @@ static const char *const *plain_lines(const struct step_run *s,
 	for (size_t r = 0; r < ARRAY_LEN(refs); r++)
 		for (size_t i = 0; i < refs[r]->n_plain; i++)
 			if (!refs[r]->plain[i].is_secret)
-				list_add(&lines, arena,
-					 arena_printf(arena, "%s=%s",
-						      refs[r]->plain[i].name,
-						      refs[r]->plain[i].value));
+				list_addf(&lines, arena, "%s=%s",
+					  refs[r]->plain[i].name,
+					  refs[r]->plain[i].value);
 	if (lines.n)
 		list_add(&lines, arena, NULL);
 	return lines.item;
