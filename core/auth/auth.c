@@ -32,8 +32,7 @@
 
 static void set_timer(struct flow *f, uint64_t in_ms)
 {
-	loop_timer_set(f->setting.context->loop, &f->timer,
-		       loop_now(f->setting.context->loop) + in_ms * NS_PER_MS);
+	loop_timer_in(f->setting.context->loop, &f->timer, in_ms);
 }
 
 /* ---- lock ---- */

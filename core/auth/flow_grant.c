@@ -771,7 +771,7 @@ enum flow_verdict flow_ask_person(struct flow *f, struct err *err)
 	if (guard_url(&f->guard, "authorization endpoint", buf_cstr(&url),
 		      GUARD_PAGE, &f->arena, &u, err) < 0)
 		return FLOW_FAILED;
-	loop_timer_set(loop, &f->timer, loop_now(loop) + wait_ms * NS_PER_MS);
+	loop_timer_in(loop, &f->timer, wait_ms);
 	if (p->open(p->arg, buf_cstr(&url), err) < 0)
 		return FLOW_FAILED;
 	say(f, "waiting for the browser");

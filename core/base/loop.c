@@ -175,6 +175,11 @@ static void sift_down(struct loop *l, size_t i)
 	place(l, i, t);
 }
 
+void loop_timer_in(struct loop *l, struct loop_timer *t, uint64_t ms)
+{
+	loop_timer_set(l, t, loop_now(l) + ms * NS_PER_MS);
+}
+
 void loop_timer_clear(struct loop *l, struct loop_timer *t)
 {
 	size_t i = t->index;

@@ -81,6 +81,8 @@ void loop_unwatch(struct loop *l, struct loop_watch *w);
 
 /* Arm, or move to another time. UINT64_MAX disarms. */
 void loop_timer_set(struct loop *l, struct loop_timer *t, uint64_t due_ns);
+/* Arm for so many milliseconds from now on. */
+void loop_timer_in(struct loop *l, struct loop_timer *t, uint64_t ms);
 void loop_timer_clear(struct loop *l, struct loop_timer *t);
 
 /* Move all timers: a time has passed that is nobody's. */

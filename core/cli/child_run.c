@@ -114,8 +114,7 @@ static void set_due(struct running *e)
 	unsigned ms = gate_child_due_ms(e->end->child);
 
 	if (ms)
-		loop_timer_set(&e->loop, &e->due,
-			       loop_now(&e->loop) + ms * NS_PER_MS);
+		loop_timer_in(&e->loop, &e->due, ms);
 }
 
 /* Say at once what a program writes in vain: its caller may never tell. */

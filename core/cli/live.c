@@ -57,8 +57,7 @@ static void on_tick(void *arg)
 
 	if (!l->is_held)
 		draw_line(l);
-	loop_timer_set(l->loop, &l->tick,
-		       loop_now(l->loop) + TICK_MS * NS_PER_MS);
+	loop_timer_in(l->loop, &l->tick, TICK_MS);
 }
 
 void live_open(struct live *l, struct loop *loop)

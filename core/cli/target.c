@@ -1028,8 +1028,7 @@ static int wait_ready(struct target *t, struct err *err)
 	struct loop_timer doubt = {.fire = say_doubt, .arg = t};
 	int r;
 
-	loop_timer_set(&t->loop, &doubt,
-		       loop_now(&t->loop) + DOUBT_MS * NS_PER_MS);
+	loop_timer_in(&t->loop, &doubt, DOUBT_MS);
 	r = client_wait_ready(t->client, err);
 	loop_timer_clear(&t->loop, &doubt);
 	return r;

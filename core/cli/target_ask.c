@@ -297,8 +297,7 @@ int target_ask(struct target *t, struct client_call *call, const char *what,
 	live_begin(&t->live, what);
 	if (client_call(t->client, call, &w.ticket, err) < 0)
 		return -1;
-	loop_timer_set(&t->loop, &turn,
-		       loop_now(&t->loop) + TURN_MS * NS_PER_MS);
+	loop_timer_in(&t->loop, &turn, TURN_MS);
 	r = wait_for(&w, err);
 	loop_timer_clear(&t->loop, &turn);
 	return r;

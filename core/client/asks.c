@@ -213,8 +213,7 @@ static int start(struct sampler *s, struct client *client,
 		remove_job(j);
 		return -1;
 	}
-	loop_timer_set(s->o.loop, &j->timer,
-		       loop_now(s->o.loop) + SAMPLER_TIMEOUT_MS * NS_PER_MS);
+	loop_timer_in(s->o.loop, &j->timer, SAMPLER_TIMEOUT_MS);
 	return 0;
 }
 

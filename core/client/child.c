@@ -129,8 +129,7 @@ void child_end(struct child *c, enum child_phase how)
 	}
 	set_phase(c, how);
 	if (how != CHILD_KILLING)
-		loop_timer_set(c->o.loop, &c->grace,
-			       loop_now(c->o.loop) + c->o.grace_ms * NS_PER_MS);
+		loop_timer_in(c->o.loop, &c->grace, c->o.grace_ms);
 }
 
 static void on_grace(void *arg)
@@ -158,8 +157,7 @@ static void set_due(struct child *c)
 	unsigned ms = gate_child_due_ms(c->gate);
 
 	if (ms)
-		loop_timer_set(c->o.loop, &c->due,
-			       loop_now(c->o.loop) + ms * NS_PER_MS);
+		loop_timer_in(c->o.loop, &c->due, ms);
 }
 
 static void on_notify(void *arg, uint32_t events)
@@ -318,7 +316,7 @@ static int watch_all(struct child *c, uint64_t start_ms, struct err *err)
 		start_ms = START_MS;
 	c->is_starting = true;
 	gate_child_on_settled(c->gate, on_settled, c);
-	loop_timer_set(l, &c->due, loop_now(l) + start_ms * NS_PER_MS);
+	loop_timer_in(l, &c->due, start_ms);
 	return loop_watch(l, &c->start_watch, fds.start, 0, on_start, c, err);
 }
 

@@ -125,8 +125,7 @@ static void wait_for_next(struct attempts *a, int64_t ms)
 	if (a->whole->session)
 		pool_renew(&a->whole->session->user);
 	a->is_used = false;
-	loop_timer_set(ctx->loop, &a->pause,
-		       loop_now(ctx->loop) + (uint64_t)ms * NS_PER_MS);
+	loop_timer_in(ctx->loop, &a->pause, (uint64_t)ms);
 }
 
 /* Give the whole the result of an attempt, from which it borrows. */

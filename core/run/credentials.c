@@ -157,7 +157,7 @@ static int wait_for_end(struct credentials *c, struct asking *a,
 	const char *const *cancelled = c->cancelled;
 	int r = 0;
 
-	loop_timer_set(l, &timer, loop_now(l) + CMD_TIMEOUT_MS * NS_PER_MS);
+	loop_timer_in(l, &timer, CMD_TIMEOUT_MS);
 	while (!a->has_ended && r == 0) {
 		if (l->signal_count > 1)
 			child_end(&a->program.child, CHILD_KILLING);

@@ -222,8 +222,7 @@ static void start_program(struct sending *s)
 	program_init(&s->program, &options);
 	s->has_program = true;
 	s->timer = (struct loop_timer){.fire = on_time, .arg = s};
-	loop_timer_set(loop_of(s), &s->timer,
-		       loop_now(loop_of(s)) + s->rules->timeout_ms * NS_PER_MS);
+	loop_timer_in(loop_of(s), &s->timer, s->rules->timeout_ms);
 	if (program_start(&s->program, s->of->world->gate, &s->request, &err) ==
 	    0)
 		return;
@@ -550,7 +549,7 @@ static void pause_for(struct loop *l, uint64_t ms)
 	struct loop_timer timer = {.fire = on_look, .arg = &is_over};
 	struct err err = ERR_INIT;
 
-	loop_timer_set(l, &timer, loop_now(l) + ms * NS_PER_MS);
+	loop_timer_in(l, &timer, ms);
 	while (!is_over && loop_turn(l, &err) == 0)
 		;
 	loop_timer_clear(l, &timer);

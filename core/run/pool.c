@@ -133,8 +133,7 @@ static void ask(struct pool_server *s)
 		s->doubt.asked = s->client;
 		if (client_call(s->client, &call, &s->doubt.ticket,
 				ERR_IGNORED) == 0) {
-			loop_timer_set(loop, &s->doubt.late,
-				       loop_now(loop) + DOUBT_MS * NS_PER_MS);
+			loop_timer_in(loop, &s->doubt.late, DOUBT_MS);
 			return;
 		}
 	}

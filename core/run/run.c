@@ -137,8 +137,7 @@ static void on_tick(void *arg)
 	struct run *r = arg;
 
 	r->o->observer.tick(r->o->observer.arg);
-	loop_timer_set(&r->loop, &r->tick,
-		       loop_now(&r->loop) + r->o->observer.tick_ms * NS_PER_MS);
+	loop_timer_in(&r->loop, &r->tick, r->o->observer.tick_ms);
 }
 
 /* While programs start there is time for what else would come at the end. */

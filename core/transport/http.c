@@ -867,8 +867,7 @@ static int on_timer_set(UNUSED CURLM *multi, long ms, void *arg)
 	if (ms < 0)
 		loop_timer_clear(h->loop, &h->timer);
 	else
-		loop_timer_set(h->loop, &h->timer,
-			       loop_now(h->loop) + (uint64_t)ms * NS_PER_MS);
+		loop_timer_in(h->loop, &h->timer, (uint64_t)ms);
 	return 0;
 }
 

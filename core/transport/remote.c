@@ -1138,7 +1138,7 @@ static void remote_end_output(struct transport *t)
 		if (p->kind != POST_NOTICE || p->state == POST_WAITS)
 			drop_post(p);
 	}
-	loop_timer_set(l, &r->end, loop_now(l) + r->o.end_ms * NS_PER_MS);
+	loop_timer_in(l, &r->end, r->o.end_ms);
 	wake(r);
 }
 

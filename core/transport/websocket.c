@@ -92,8 +92,7 @@ static void phase_to(struct websocket *w, enum websocket_phase phase,
 		  phases[phase].word);
 	w->phase = phase;
 	if (in_ms)
-		loop_timer_set(w->o.loop, &w->timer,
-			       loop_now(w->o.loop) + in_ms * NS_PER_MS);
+		loop_timer_in(w->o.loop, &w->timer, in_ms);
 	else
 		loop_timer_clear(w->o.loop, &w->timer);
 }
