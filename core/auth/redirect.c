@@ -15,6 +15,7 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/url.h"
+#include "core/transport/http.h"
 
 /* Browsers open connections that they never use. */
 #define CONNECTIONS 8
@@ -79,36 +80,24 @@ static void answer(struct connection *c, const char *status, const char *text)
 	shutdown(c->fd, SHUT_WR);
 }
 
-static bool find_field(struct str head, const char *name, struct str *ret)
-{
-	while (head.n) {
-		struct str line = str_cut(&head, '\n');
-		struct str key = str_cut(&line, ':');
-
-		if (!line.p || key.n != strlen(name) ||
-		    strncasecmp(key.p, name, key.n) != 0)
-			continue;
-		*ret = str_trim(line);
-		return true;
-	}
-	return false;
-}
-
 /*
  * Is it a person who was led here? Pictures, frames and scripts of other pages
  * are no answer, and neither is who took us for another host (a name of his
  * that now leads to this machine).
  */
-static bool is_visit(const struct redirect *r, struct str head)
+static bool is_visit(const struct redirect *r, struct str fields)
 {
+	const struct http_head head = {.lines = fields};
 	size_t n = strlen(r->host);
 	struct str v;
 
-	if (find_field(head, "Sec-Fetch-Mode", &v) && !str_is(v, "navigate"))
+	if (http_head_get(&head, "Sec-Fetch-Mode", 0, &v) &&
+	    !str_is(v, "navigate"))
 		return false;
-	if (find_field(head, "Sec-Fetch-Dest", &v) && !str_is(v, "document"))
+	if (http_head_get(&head, "Sec-Fetch-Dest", 0, &v) &&
+	    !str_is(v, "document"))
 		return false;
-	if (!find_field(head, "Host", &v))
+	if (!http_head_get(&head, "Host", 0, &v))
 		return true;
 	return v.n >= n && strncasecmp(v.p, r->host, n) == 0 &&
 	       (v.n == n || v.p[n] == ':');
