@@ -336,13 +336,10 @@ static void add_command(struct rows *r, const char *command,
 static void add_section(struct rows *r, enum key_section section,
 			const void *object)
 {
-	size_t n;
-	const struct key *k = keys_all(&n);
-
-	for (const struct key *end = k + n; k < end; k++) {
+	for (const struct key *k = NULL; (k = key_next(section, k));) {
 		struct strlist values = {NULL, 0};
 
-		if (k->section == section && (k->grants || k->weakens))
+		if (k->grants || k->weakens)
 			values = key_values(k, object, r->arena);
 		for (size_t i = 0; i < values.n; i++) {
 			const char *value = values.item[i];

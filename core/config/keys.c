@@ -345,22 +345,19 @@ static void add_row(struct buf *out, const struct key *k)
 	buf_adds(out, " |\n");
 }
 
-static void add_section(struct buf *out, size_t section)
+static void add_section(struct buf *out, enum key_section section)
 {
-	size_t n = 0;
+	const struct key *k = key_next(section, NULL);
 
-	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-		if (keys[i].section != section)
-			continue;
-		if (!n++)
-			buf_addf(out,
-				 "\n### %s\n\n%s.\n\n"
-				 "| key | takes | default | meaning |\n"
-				 "|---|---|---|---|\n",
-				 key_sections[section].title,
-				 key_sections[section].help);
-		add_row(out, &keys[i]);
-	}
+	if (k)
+		buf_addf(out,
+			 "\n### %s\n\n%s.\n\n"
+			 "| key | takes | default | meaning |\n"
+			 "|---|---|---|---|\n",
+			 key_sections[section].title,
+			 key_sections[section].help);
+	for (; k; k = key_next(section, k))
+		add_row(out, k);
 }
 
 static void add_spellings(struct buf *out)
@@ -399,7 +396,7 @@ void keys_print_markdown(struct buf *out)
 			 foreign_kinds[i].instead);
 	add_spellings(out);
 	buf_adds(out, "\n## Keys\n");
-	for (size_t s = 0; s < N_SECTIONS; s++)
+	for (enum key_section s = 0; s < N_SECTIONS; s++)
 		add_section(out, s);
 	buf_adds(out, "\nTables of modulex, which only steps of its types "
 		      "read:");

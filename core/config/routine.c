@@ -1027,20 +1027,17 @@ static void read_auth(const struct reading *r)
 static void read_caveats(const struct reading *r)
 {
 	struct gate_leash *caveats = r->field;
-	size_t n;
-	const struct key *keys = keys_all(&n);
 
 	read_table(r);
 	if (r->v->type != TOML_TABLE)
 		return;
 	caveats->source = "[caveats]";
-	for (size_t i = 0; i < n; i++)
-		if (keys[i].section == SECTION_caveats &&
-		    !toml_get(r->v, keys[i].name))
+	for (const struct key *k = NULL; (k = key_next(SECTION_caveats, k));)
+		if (!toml_get(r->v, k->name))
 			load_error(r->l, r->m,
 				   "[caveats] lacks \"%s\" (%s); all six must "
 				   "be there",
-				   keys[i].name, keys[i].help);
+				   k->name, k->help);
 }
 
 /* ---- servers ---- */
@@ -1050,12 +1047,9 @@ static void check_belonging(struct loader *l, const struct toml_value *from,
 			    const struct server *s)
 {
 	bool has_url = toml_get(from, "url");
-	size_t n;
-	const struct key *k = keys_all(&n);
 
-	for (const struct key *end = k + n; k < end; k++) {
-		if (k->section != SECTION_server || !k->of ||
-		    !toml_get(from, k->name))
+	for (const struct key *k = NULL; (k = key_next(SECTION_server, k));) {
+		if (!k->of || !toml_get(from, k->name))
 			continue;
 		if (!has_url && strcmp(k->of, "url") == 0)
 			load_error(l, s,
