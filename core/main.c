@@ -6,13 +6,11 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "core/base/fd.h"
 #include "core/base/jw.h"
 #include "core/base/log.h"
 #include "core/cli/command.h"

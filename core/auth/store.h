@@ -19,7 +19,6 @@
 #define CORE_AUTH_STORE_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "core/auth/crypto.h"
 #include "core/base/arena.h"

@@ -1,7 +1,6 @@
 #include "core/cli/ask_args.h"
 
 #include <errno.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "core/base/scan.h"

@@ -9,7 +9,6 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "core/base/mem.h"
 #include "core/base/state_dir.h"
 #include "core/cli/open.h"
 #include "core/config/paths.h"

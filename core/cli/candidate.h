@@ -7,7 +7,6 @@
 #define CORE_CLI_CANDIDATE_H
 
 #include "core/base/arena.h"
-#include "core/base/buf.h"
 #include "core/base/err.h"
 
 /*

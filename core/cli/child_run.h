@@ -24,7 +24,6 @@
 #include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/run/advice.h"
-#include "core/secret/scrub.h"
 #include "gate/gate.h"
 
 struct child_end {

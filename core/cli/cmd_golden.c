@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/fd.h"
 #include "core/base/limits.h"
 #include "core/base/log.h"
 #include "core/base/text.h"

@@ -2,7 +2,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/base/limits.h"
 #include "core/base/log.h"
 #include "core/cli/browse.h"
 #include "core/cli/command.h"
@@ -10,7 +9,6 @@
 #include "core/cli/past.h"
 #include "core/cli/put.h"
 #include "core/report/stats.h"
-#include "core/report/store.h"
 
 const struct option options_stats[] = {
 	{"last", 'n', "N", "only the last N runs; 100 without --since"},

@@ -27,7 +27,6 @@
 #include "core/cli/rewrite.h"
 #include "core/client/said.h"
 #include "core/config/config.h"
-#include "core/config/config_allow.h"
 #include "core/config/edit.h"
 #include "core/config/keys.h"
 #include "core/config/paths.h"
@@ -35,7 +34,6 @@
 #include "core/run/advice_command.h"
 #include "core/run/run.h"
 #include "core/secret/scrub.h"
-#include "core/toml/toml.h"
 #include "gate/gate.h"
 
 const struct option options_trace[] = {

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -10,7 +9,6 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
-#include "core/base/log.h"
 #include "core/base/loop.h"
 #include "core/base/scan.h"
 #include "core/base/state_dir.h"

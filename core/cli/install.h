@@ -6,7 +6,6 @@
 #define CORE_CLI_INSTALL_H
 
 #include "core/base/arena.h"
-#include "core/base/buf.h"
 #include "core/install/kinds.h"
 
 /* Hidden command: ARCHIVE FOLDER. */

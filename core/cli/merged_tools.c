@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "core/base/log.h"
-#include "core/base/scan.h"
 #include "core/base/state_dir.h"
 #include "core/cli/open.h"
 #include "core/cli/put.h"

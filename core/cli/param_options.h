@@ -6,7 +6,6 @@
 #define CORE_CLI_PARAM_OPTIONS_H
 
 #include "core/base/arena.h"
-#include "core/base/jw.h"
 #include "core/cli/args.h"
 #include "core/run/inputs.h"
 

@@ -8,7 +8,6 @@
 
 #include "core/base/attr.h"
 #include "core/base/err.h"
-#include "core/base/fd.h"
 #include "core/base/jw.h"
 #include "core/base/outfile.h"
 #include "core/cli/args.h"

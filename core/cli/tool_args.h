@@ -14,7 +14,6 @@
 
 #include "core/base/arena.h"
 #include "core/cli/args.h"
-#include "core/schema/schema.h"
 
 /*
  * Read the words behind the first one, and --args; or those of an option.

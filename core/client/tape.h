@@ -21,7 +21,6 @@
 #ifndef CORE_CLIENT_TAPE_H
 #define CORE_CLIENT_TAPE_H
 
-#include "core/base/outfile.h"
 #include "core/client/recording.h"
 #include "core/config/routine.h"
 #include "core/secret/scrub.h"

@@ -7,11 +7,9 @@
 #ifndef CORE_CLIENT_THROTTLE_H
 #define CORE_CLIENT_THROTTLE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/base/err.h"
-#include "core/base/str.h"
 
 /* Longest time that a server's Retry-After holds calls back. */
 #define THROTTLE_HOLD_MAX_S 3600

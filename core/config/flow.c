@@ -1,11 +1,9 @@
 #include "core/config/flow.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/mem.h"
 #include "core/schema/schema.h"
 
 /* Keys behind "$steps.NAME"; the first ones are there however it ended. */

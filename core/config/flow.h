@@ -13,7 +13,6 @@
 #include "core/config/findings.h"
 #include "core/config/ref.h"
 #include "core/config/routine.h"
-#include "core/toml/toml.h"
 
 /* A step that must have ended before another. */
 struct flow_wait {

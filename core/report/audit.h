@@ -16,7 +16,6 @@
 #ifndef CORE_REPORT_AUDIT_H
 #define CORE_REPORT_AUDIT_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/base/err.h"

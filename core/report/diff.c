@@ -7,7 +7,6 @@
 #include "core/report/canon.h"
 #include "core/report/number.h"
 #include "core/report/once.h"
-#include "core/report/path.h"
 
 /* Ignored elements belong together, not to others at their place. */
 #define HASH_IGNORED UINT32_C(0x19a02ed5)

@@ -1,7 +1,5 @@
 #include "core/report/path.h"
 
-#include "core/report/canon.h"
-
 #define DEEP_PARTS_MAX 3
 
 enum part_kind {

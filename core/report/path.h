@@ -19,7 +19,6 @@
 #define CORE_REPORT_PATH_H
 
 #include "core/base/arena.h"
-#include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/base/jdoc.h"
 

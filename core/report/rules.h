@@ -19,8 +19,6 @@
 #ifndef CORE_REPORT_RULES_H
 #define CORE_REPORT_RULES_H
 
-#include <stdbool.h>
-
 #include "core/base/arena.h"
 #include "core/base/err.h"
 #include "core/base/jdoc.h"

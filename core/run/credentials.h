@@ -8,7 +8,6 @@
 #include "core/auth/auth.h"
 #include "core/base/attr.h"
 #include "core/base/str.h"
-#include "core/config/config.h"
 #include "core/config/server_url.h"
 #include "core/secret/scrub.h"
 #include "gate/gate.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/run/jobs.h"
 #include "core/run/step_result.h"
 #include "core/run/step_words.h"
 #include "core/run/walk.h"

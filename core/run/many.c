@@ -6,7 +6,6 @@
 #include "core/base/mem.h"
 #include "core/run/approve.h"
 #include "core/run/hold.h"
-#include "core/run/step_words.h"
 #include "core/toml/toml.h"
 #include "core/run/walk.h"
 

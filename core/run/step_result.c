@@ -1,7 +1,6 @@
 #include "core/run/step_result.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
 
 /* `in` itself when it holds no secret, else a copy without. */
 struct str step_scrubbed(struct step_run *s, struct str in,
