@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -130,11 +131,17 @@ static struct piece *piece_find(const struct pieces *all, const char *key)
  *
  * key, values  NULL: no setting allows it
  */
-static void piece_add(struct pieces *all, const char *text, const char *key,
-		      const struct strlist *values)
+static void PRINTF(4, 5)
+	piece_add(struct pieces *all, const char *key,
+		  const struct strlist *values, const char *fmt, ...)
 {
 	struct piece *p = piece_find(all, key);
+	const char *text;
+	va_list ap;
 
+	va_start(ap, fmt);
+	text = arena_vprintf(all->arena, fmt, ap);
+	va_end(ap);
 	if (p) {
 		p->text = arena_printf(all->arena, "%s; %s", p->text, text);
 	} else {
@@ -376,31 +383,29 @@ static void add_folder(struct search *f, const char *folder, bool is_dot,
 			i ? ", " : "; not seen there: ", looked.item[i]);
 	f->is_refused |= names || is_listed || looked.n;
 	if (!names && (is_listed || looked.n)) {
-		piece_add(f->pieces, text, "read",
-			  is_listed ? &(struct strlist){&shown, 1} : &looked);
+		piece_add(f->pieces, "read",
+			  is_listed ? &(struct strlist){&shown, 1} : &looked,
+			  "%s", text);
 		return;
 	}
 	if (!names)
 		named = find_named(f, folder, is_dot);
 	if (named.read.n)
-		piece_add(f->pieces, text, "read", &named.read);
+		piece_add(f->pieces, "read", &named.read, "%s", text);
 	if (named.write.n)
-		piece_add(f->pieces,
+		piece_add(f->pieces, "write", &named.write, "%s",
 			  named.read.n ? "a file that an argument names is "
 					 "missing"
-				       : text,
-			  "write", &named.write);
+				       : text);
 	if (named.read.n || named.write.n || (!names && !is_sure))
 		return;
 	why = names && f->known->gate ? file_refusal(f->files, "write", folder)
 				      : NULL;
 	if (why)
-		piece_add(f->pieces,
-			  arena_printf(f->arena, "%s; it %s", text, why), NULL,
-			  NULL);
+		piece_add(f->pieces, NULL, NULL, "%s; it %s", text, why);
 	else
-		piece_add(f->pieces, text, names ? "write" : "read",
-			  &(struct strlist){&shown, 1});
+		piece_add(f->pieces, names ? "write" : "read",
+			  &(struct strlist){&shown, 1}, "%s", text);
 }
 
 /* Name what went with a private HOME. Its folders can be granted once they are
@@ -424,12 +429,10 @@ static void add_lost(struct search *f, const char *names)
 		list_add(&folders, f->arena, path);
 	}
 	f->is_refused = true;
-	piece_add(f->pieces,
-		  arena_printf(f->arena,
-			       "%s; %slet it write into a folder that is "
-			       "granted",
-			       names, missing),
-		  folders.n ? "write" : NULL, folders.n ? &folders : NULL);
+	piece_add(f->pieces, folders.n ? "write" : NULL,
+		  folders.n ? &folders : NULL,
+		  "%s; %slet it write into a folder that is granted", names,
+		  missing);
 }
 
 /* May a grant of the folder mend what the words say? Not where a file is not
@@ -497,13 +500,12 @@ static bool names_home(const struct gate_request *r)
 static void add_home(struct search *f)
 {
 	f->is_refused = true;
-	piece_add(f->pieces,
+	piece_add(f->pieces, NULL, NULL, "%s",
 		  f->known->form == ADVICE_TOML
 			  ? "listed a private, empty HOME; grant what it needs "
 			    "there, as in sandbox.read = [\"~/NAME\"]"
 			  : "listed a private, empty HOME; grant what it needs "
-			    "there, as in --read ~/NAME",
-		  NULL, NULL);
+			    "there, as in --read ~/NAME");
 }
 
 /* Name files that went with a private folder, and those that were looked for
@@ -567,15 +569,15 @@ static void add_changed(struct search *f)
 		if (folder && strcmp(value, folder) == 0 &&
 		    file_is_start(f->files, value))
 			value = ".";
-		piece_add(f->pieces,
+		piece_add(f->pieces, file.key, &(struct strlist){&value, 1},
+			  "%s",
 			  file.key ? arena_printf(f->arena,
 						  "denied: write %s, which "
 						  "lies in no folder granted "
 						  "for it",
 						  file.path)
 				   : arena_printf(f->arena, "%s %s", file.path,
-						  file.why),
-			  file.key, &(struct strlist){&value, 1});
+						  file.why));
 	}
 }
 
@@ -601,10 +603,8 @@ static void add_looked_for(struct search *f)
 		add_home(f);
 	f->is_refused |= values.n != 0;
 	if (values.n)
-		piece_add(f->pieces,
-			  arena_printf(f->arena,
-				       "%s, which no row of read grants", text),
-			  "read", &values);
+		piece_add(f->pieces, "read", &values,
+			  "%s, which no row of read grants", text);
 }
 
 /*
@@ -872,8 +872,7 @@ static void add_key(struct finder *f, const char *key)
 	/* a line with a gap is none to paste */
 	if (is_toml && values.n == 1 && list_has(&values, no_host))
 		key = NULL;
-	piece_add(&f->pieces, arena_strdup(f->arena, buf_cstr(&text)), key,
-		  &values);
+	piece_add(&f->pieces, key, &values, "%s", buf_cstr(&text));
 }
 
 static void add_denials(struct finder *f)
@@ -914,16 +913,13 @@ static void add_file(struct finder *f)
 	f->is_refused |= is_refused;
 	f->has_unnamed = known->failed && !*file.path;
 	if (is_refused && file.key)
-		piece_add(&f->pieces,
-			  arena_printf(f->arena,
-				       "denied: %s %s, which lies in no folder "
-				       "granted for it",
-				       file.key, file.path),
-			  file.key, &(struct strlist){&file.value, 1});
+		piece_add(&f->pieces, file.key,
+			  &(struct strlist){&file.value, 1},
+			  "denied: %s %s, which lies in no folder "
+			  "granted for it",
+			  file.key, file.path);
 	else if (is_refused || (known->failed && *file.path))
-		piece_add(&f->pieces,
-			  arena_printf(f->arena, "%s %s", file.path, file.why),
-			  NULL, NULL);
+		piece_add(&f->pieces, NULL, NULL, "%s %s", file.path, file.why);
 }
 
 static bool says(struct str said, const char *words)
@@ -948,12 +944,11 @@ static bool add_repository(struct finder *f)
 	    path_is_beneath(at, is_blind ? &known->request->policy->read
 					 : &known->request->policy->write))
 		return false;
-	piece_add(&f->pieces,
-		  arena_printf(f->arena,
-			       "this working tree of git belongs to the "
-			       "repository %s, which is not granted%s",
-			       at, is_blind ? "" : " for writing"),
-		  is_blind ? "read" : "write", &(struct strlist){&at, 1});
+	piece_add(&f->pieces, is_blind ? "read" : "write",
+		  &(struct strlist){&at, 1},
+		  "this working tree of git belongs to the "
+		  "repository %s, which is not granted%s",
+		  at, is_blind ? "" : " for writing");
 	return true;
 }
 
@@ -966,16 +961,13 @@ static void add_module_folder(struct finder *f, const struct missing_module *m)
 	file_judge(&f->files, SAID_MISSING, &file);
 	if (cwd && strcmp(value, cwd) == 0 && file_is_start(&f->files, value))
 		value = ".";
-	piece_add(&f->pieces,
-		  arena_printf(f->arena,
-			       "module %s lies in %s, which is not granted%s%s",
-			       m->name, m->folder,
-			       m->is_unsearched
-				       ? ", and where python looks only with "
-					 "PYTHONPATH="
-				       : "",
-			       m->is_unsearched ? m->folder : ""),
-		  file.key, &(struct strlist){&value, 1});
+	piece_add(&f->pieces, file.key, &(struct strlist){&value, 1},
+		  "module %s lies in %s, which is not granted%s%s", m->name,
+		  m->folder,
+		  m->is_unsearched ? ", and where python looks only with "
+				     "PYTHONPATH="
+				   : "",
+		  m->is_unsearched ? m->folder : "");
 }
 
 /* Say where a module of Python is, or that no folder has it. */
@@ -990,20 +982,14 @@ static void add_module(struct finder *f)
 	if (m.folder)
 		add_module_folder(f, &m);
 	else if (m.python)
-		piece_add(&f->pieces,
-			  arena_printf(f->arena,
-				       "module %s is installed for %s: start "
-				       "that one",
-				       m.name, m.python),
-			  NULL, NULL);
+		piece_add(&f->pieces, NULL, NULL,
+			  "module %s is installed for %s: start that one",
+			  m.name, m.python);
 	else
-		piece_add(&f->pieces,
-			  arena_printf(f->arena,
-				       "module %s is not installed: pip "
-				       "install %s, if its package has that "
-				       "name",
-				       m.name, m.name),
-			  NULL, NULL);
+		piece_add(&f->pieces, NULL, NULL,
+			  "module %s is not installed: pip install %s, if its "
+			  "package has that name",
+			  m.name, m.name);
 }
 
 /* Services that are down: no fault of the policy, and no row helps. */
@@ -1012,8 +998,7 @@ static void add_unreached(struct finder *f)
 	const struct strlist *names = &f->known->verdict->unreached;
 
 	for (size_t i = 0; i < names->n; i++)
-		piece_add(&f->pieces, arena_strdup(f->arena, names->item[i]),
-			  NULL, NULL);
+		piece_add(&f->pieces, NULL, NULL, "%s", names->item[i]);
 }
 
 /* Words of an argument that only a shell would have read; NULL: others. */
@@ -1032,12 +1017,9 @@ static const char *shell_word(struct finder *f, const char *word)
 
 static void add_passed_on(struct finder *f, const char *word, const char *what)
 {
-	piece_add(&f->pieces,
-		  arena_printf(f->arena,
-			       "%s was passed on as it is, since no shell "
-			       "reads it: %s",
-			       word, what),
-		  NULL, NULL);
+	piece_add(&f->pieces, NULL, NULL,
+		  "%s was passed on as it is, since no shell reads it: %s",
+		  word, what);
 }
 
 /* Name a variable whose value only a shell would have read as a path. */
@@ -1078,14 +1060,10 @@ static void add_value_taken(struct finder *f)
 			: 0;
 
 	if (nth)
-		piece_add(
-			&f->pieces,
-			arena_printf(f->arena,
-				     "argument %zu is the value of a "
-				     "reference, and the program takes it for "
-				     "the name of a file",
-				     nth),
-			NULL, NULL);
+		piece_add(&f->pieces, NULL, NULL,
+			  "argument %zu is the value of a reference, and the "
+			  "program takes it for the name of a file",
+			  nth);
 	/* a text is no file that a trace could find */
 	f->is_final |= nth && !strchr(f->known->given[nth], '/');
 }
@@ -1114,13 +1092,10 @@ static void add_arguments(struct finder *f)
 	}
 	if (!values.n)
 		return;
-	piece_add(&f->pieces,
-		  arena_printf(f->arena,
-			       "a refused program was to read %s%s, which lies "
-			       "in no folder granted for it",
-			       values.item[0],
-			       values.n > 1 ? " and other files" : ""),
-		  "read", &values);
+	piece_add(&f->pieces, "read", &values,
+		  "a refused program was to read %s%s, which lies "
+		  "in no folder granted for it",
+		  values.item[0], values.n > 1 ? " and other files" : "");
 }
 
 /*
@@ -1153,20 +1128,18 @@ static void add_trace(struct finder *f)
 	size_t n_unreached = v ? v->unreached.n : 0;
 
 	if (f->has_unnamed && !f->pieces.n)
-		piece_add(&f->pieces,
+		piece_add(&f->pieces, NULL, NULL,
 			  "the program says that it was refused a file, and "
-			  "does not name it",
-			  NULL, NULL);
+			  "does not name it");
 	if ((k->trace || k->trace_of) && !f->is_final &&
 	    (f->pieces.n > n_unreached || lacks_file(f)))
 		piece_add(
-			&f->pieces,
+			&f->pieces, NULL, NULL, "%s",
 			advice_trace(k->trace ? k->trace
 					      : advice_about(k->config, "trace",
 							     k->trace_of,
 							     f->arena),
-				     f->arena),
-			NULL, NULL);
+				     f->arena));
 }
 
 struct advice_list advice_find(const struct advice_known *known,
@@ -1182,7 +1155,7 @@ struct advice_list advice_find(const struct advice_known *known,
 
 	f.said = said_refusal(known->said).kind;
 	if (known->failed && f.said == SAID_DOWNLOAD) {
-		piece_add(&f.pieces, advice_download, NULL, NULL);
+		piece_add(&f.pieces, NULL, NULL, "%s", advice_download);
 		return pieces_written(&f.pieces);
 	}
 	if (known->form == ADVICE_TOML) {
