@@ -2,6 +2,7 @@
 
 #include "core/base/jw.h"
 #include "core/base/log.h"
+#include "core/base/text.h"
 #include "core/report/align.h"
 #include "core/report/canon.h"
 #include "core/report/escape.h"
@@ -105,12 +106,7 @@ static size_t go_to(struct patch *p, const struct edit *e)
 	if (e->up->old->type == SCAN_ARRAY)
 		return go_down(p, e->old_index);
 	buf_addc(&p->at, '/');
-	for (size_t i = 0; i < key.n; i++) {
-		if (key.p[i] == '~' || key.p[i] == '/')
-			buf_adds(&p->at, key.p[i] == '~' ? "~0" : "~1");
-		else
-			buf_addc(&p->at, key.p[i]);
-	}
+	text_add_pointer(&p->at, key);
 	return here;
 }
 
