@@ -156,6 +156,13 @@ static bool climbs(const char *path)
 	return false;
 }
 
+const char *place_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path;
+}
+
 bool place_covers(const char *folder, const char *path)
 {
 	if (*folder != '/' || *path != '/')

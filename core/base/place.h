@@ -28,6 +28,9 @@ struct place {
 int place_find(const char *path, struct arena *arena, struct place *ret,
 	       struct err *err) MUST_USE;
 
+/* The last part of a path, which may be all of it; NULL of NULL. */
+const char *place_name(const char *path) MUST_USE;
+
 /*
  * A path is a folder or lies beneath it, compared by whole parts: "/srv/a"
  * covers "/srv/a/b", not "/srv/ab". Repeated slashes, "." and a slash at the

@@ -15,6 +15,7 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/outfile.h"
+#include "core/base/place.h"
 #include "core/cli/command.h"
 #include "core/cli/live.h"
 #include "core/cli/put.h"
@@ -29,8 +30,7 @@ static const char *const names[] = {"matins.toml", "modulex.toml"};
 /* The path ends in a name under which a configuration is found. */
 static bool is_name(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
+	const char *name = place_name(path);
 
 	return strcmp(name, names[0]) == 0 || strcmp(name, names[1]) == 0;
 }
@@ -190,12 +190,11 @@ static const char *real_path(const char *path, struct arena *arena)
 {
 	AUTO(mem_freep) char *copy = mem_strdup(path);
 	AUTO(mem_freep) char *folder = realpath(dirname(copy), NULL);
-	const char *slash = strrchr(path, '/');
 
 	if (!folder)
 		return path;
 	return arena_printf(arena, "%s/%s", strcmp(folder, "/") ? folder : "",
-			    slash ? slash + 1 : path);
+			    place_name(path));
 }
 
 /* 0: it is forgotten. 1: it was not allowed. */

@@ -7,6 +7,7 @@
 
 #include "core/base/limits.h"
 #include "core/base/log.h"
+#include "core/base/place.h"
 #include "core/base/text.h"
 #include "core/cli/candidate.h"
 #include "core/cli/command.h"
@@ -104,15 +105,6 @@ static int run_for_report(struct work *w, struct buf *out, bool *ret_scrubbed,
 	return status;
 }
 
-/* Name of a configuration, which stays when its folder is moved or checked out
-   again; NULL without one. */
-static const char *file_name(const struct work *w)
-{
-	const char *path = w->file.config.path;
-
-	return path ? strrchr(path, '/') + 1 : NULL;
-}
-
 /* Refuse a run in which nothing ran: it would be the same for ever. A report of
    --report is of a run that said so. */
 static int check_ran(const struct work *w, struct err *err)
@@ -164,7 +156,8 @@ static int take_report(struct work *w, struct err *err)
 		return err_set(err, ERR_COMPARE,
 			       "the report is of routine \"%s\", not \"%s\"",
 			       w->seen.routine, w->name);
-	w->seen.file = w->routine ? file_name(w) : NULL;
+	/* a name stays when its folder is moved or checked out again */
+	w->seen.file = w->routine ? place_name(w->file.config.path) : NULL;
 	return 0;
 }
 
@@ -236,7 +229,8 @@ static int check_owner(struct work *w, struct err *err)
 	return err_set(err, ERR_COMPARE,
 		       "%s belongs to the routine in %s; use --dir to keep the "
 		       "golden file of %s in another folder",
-		       w->path, w->accepted.file, file_name(w));
+		       w->path, w->accepted.file,
+		       place_name(w->file.config.path));
 }
 
 /* Keep what differs for `accept`; a check that saw nothing has nothing. */

@@ -204,16 +204,9 @@ static void check_lengths(struct config_file *file, struct config_part *p)
 
 /* ---- rules for programs that nothing names ---- */
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static bool is_meant(const char *rule, const char *program)
 {
-	return program && !strcmp(last_part(rule), last_part(program));
+	return program && !strcmp(place_name(rule), place_name(program));
 }
 
 static bool names(const char *command, const struct gate_policy *s,

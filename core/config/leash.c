@@ -5,6 +5,7 @@
 
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/base/place.h"
 #include "core/base/state_dir.h"
 #include "core/config/config_allow.h"
 #include "core/config/paths.h"
@@ -169,7 +170,6 @@ static struct strlist state_folders(const char *state_dir, struct arena *arena)
 static void add_configs(struct names *n, const struct config *c)
 {
 	AUTO(mem_freep) char *cwd = realpath(".", NULL);
-	const char *slash;
 
 	if (cwd) {
 		add(n, arena_printf(n->arena, "%s/matins.toml", cwd));
@@ -178,9 +178,7 @@ static void add_configs(struct names *n, const struct config *c)
 	add_own_configs(n);
 	if (!c || !c->path || !c->dir)
 		return;
-	slash = strrchr(c->path, '/');
-	add(n, arena_printf(n->arena, "%s/%s", c->dir,
-			    slash ? slash + 1 : c->path));
+	add(n, arena_printf(n->arena, "%s/%s", c->dir, place_name(c->path)));
 	add(n, arena_printf(n->arena, "%s/golden", c->dir));
 }
 

@@ -228,7 +228,7 @@ int path_check_links_of(const char *named, const struct outfolder *d,
 bool path_is_other(const struct config *config, const char *file)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	const char *own = config->path ? strrchr(config->path, '/') + 1 : NULL;
+	const char *own = place_name(config->path);
 
 	return own && file && strcmp(own, file) != 0 && !strchr(file, '/') &&
 	       access(arena_printf(&arena, "%s/%s", config->dir, file), F_OK) ==

@@ -4,15 +4,10 @@
 #include <string.h>
 
 #include "core/base/limits.h"
+#include "core/base/place.h"
 #include "core/config/paths.h"
 #include "core/report/pins.h"
 #include "core/run/advice_command.h"
-
-/* Name of a configuration, which stays where its folder is moved. */
-static const char *file_name(const struct config *config)
-{
-	return config->path ? strrchr(config->path, '/') + 1 : NULL;
-}
 
 int pinned_text(const struct config *config, const struct server *server,
 		const struct listing *tools, struct buf *out, struct err *err)
@@ -20,7 +15,7 @@ int pinned_text(const struct config *config, const struct server *server,
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	const struct pins pins = {
 		server->name,
-		file_name(config),
+		place_name(config->path),
 		ARENA_ARRAY(&arena, struct str, tools->n + 1),
 		tools->n,
 	};
@@ -42,7 +37,7 @@ int pinned_check_owner(const struct config *config, const struct server *server,
 		       "%s holds the tools of the server %s in %s; give that "
 		       "of %s another name, or move one of the two files to a "
 		       "folder of its own",
-		       path, server->name, owner, file_name(config));
+		       path, server->name, owner, place_name(config->path));
 }
 
 /* Read what is kept; a sentence says why it does not count. */

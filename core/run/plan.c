@@ -5,6 +5,7 @@
 #include "core/base/buf.h"
 #include "core/base/jw.h"
 #include "core/base/limits.h"
+#include "core/base/place.h"
 #include "core/base/scan.h"
 #include "core/base/text.h"
 #include "core/config/references.h"
@@ -218,8 +219,7 @@ static bool takes_next(const char *program, const char *option)
 		{"cut", "bcdf", "--fields --delimiter --characters"},
 		{"jq", "Lf", "--from-file --indent"},
 	};
-	const char *slash = strrchr(program, '/');
-	struct str name = str_of(slash ? slash + 1 : program);
+	struct str name = str_of(place_name(program));
 	size_t i = 0;
 
 	while (i < ARRAY_LEN(rows) && !str_has_word(rows[i].names, name))

@@ -424,9 +424,7 @@ static bool find_busy(struct file_finder *f, struct refused_file *file)
 /* Does the program only write the files that arguments name? */
 static bool is_writer(const struct file_finder *f)
 {
-	const char *name = strrchr(f->known->request->program, '/');
-
-	return !strcmp(name ? name + 1 : f->known->request->program, "tee");
+	return !strcmp(place_name(f->known->request->program), "tee");
 }
 
 /* ---- repositories ---- */
