@@ -2,7 +2,7 @@
 
 #include "core/base/text.h"
 
-static int32_t month_days(int32_t y, int32_t m)
+int32_t date_month_days(int32_t y, int32_t m)
 {
 	static const int8_t days[] = {31, 28, 31, 30, 31, 30,
 				      31, 31, 30, 31, 30, 31};
@@ -40,11 +40,11 @@ bool date_parse(struct str s, int32_t *ret_days)
 	y = part[0];
 	m = part[1];
 	d = part[2];
-	if (y < 1 || m < 1 || m > 12 || d < 1 || d > month_days(y, m))
+	if (y < 1 || m < 1 || m > 12 || d < 1 || d > date_month_days(y, m))
 		return false;
 	days = year_start(y) - EPOCH_DAYS + d - 1;
 	while (--m)
-		days += month_days(y, m);
+		days += date_month_days(y, m);
 	*ret_days = days;
 	return true;
 }
@@ -60,8 +60,8 @@ void date_format(int32_t days, char out[DATE_TEXT_BYTES])
 	while (year_start(y + 1) <= left)
 		y++;
 	left -= year_start(y);
-	while (left >= month_days(y, m))
-		left -= month_days(y, m++);
+	while (left >= date_month_days(y, m))
+		left -= date_month_days(y, m++);
 	snprintf(out, DATE_TEXT_BYTES, "%04u-%02u-%02u", (unsigned)y % 10000u,
 		 (unsigned)m % 100u, (unsigned)(left + 1) % 100u);
 }

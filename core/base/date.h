@@ -14,6 +14,8 @@
 /* Bytes of "2026-01-31" with the NUL. */
 #define DATE_TEXT_BYTES 11
 
+/* Days of a month, 1 to 12, of a year from 0 on. */
+int32_t date_month_days(int32_t y, int32_t m) MUST_USE;
 /*
  * Read exactly YYYY-MM-DD, a day that exists.
  * ret_days  days since 1970-01-01, negative before

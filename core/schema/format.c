@@ -1,6 +1,7 @@
 #include "core/schema/format.h"
 
 #include "core/base/address.h"
+#include "core/base/date.h"
 #include "core/base/scan.h"
 #include "core/base/text.h"
 #include "core/base/url.h"
@@ -38,15 +39,6 @@ static size_t take_all_digits(struct str *s)
 
 /* ---- dates and times; RFC 3339 ---- */
 
-static unsigned days_of(unsigned year, unsigned month)
-{
-	static const unsigned char days[] = {31, 28, 31, 30, 31, 30,
-					     31, 31, 30, 31, 30, 31};
-	bool is_leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-
-	return month == 2 && is_leap ? 29 : days[month - 1];
-}
-
 static bool is_date(struct str s)
 {
 	unsigned year, month, day;
@@ -56,7 +48,7 @@ static bool is_date(struct str s)
 	    !take_digits(&s, 2, &day) || s.n)
 		return false;
 	return month >= 1 && month <= 12 && day >= 1 &&
-	       day <= days_of(year, month);
+	       (int32_t)day <= date_month_days((int32_t)year, (int32_t)month);
 }
 
 /* Take Z or +HH:MM; gives the minutes between the time and UTC. */
