@@ -222,23 +222,3 @@ const struct ledger_run *ledger_walk_at(struct ledger_walk *w, size_t i)
 			return NULL;
 	return w->given[i];
 }
-
-int ledger_read(struct ledger *l, struct arena *arena, struct ledger_run **ret,
-		size_t *ret_n, struct err *err)
-{
-	AUTO(ledger_walk_release) struct ledger_walk w;
-	const struct ledger_run *run;
-	int r;
-
-	ledger_walk_init(&w, l, arena);
-	do
-		r = ledger_walk_next(&w, &run, err);
-	while (r > 0);
-	if (r < 0)
-		return -1;
-	*ret = ARENA_ARRAY(arena, struct ledger_run, w.n_given);
-	*ret_n = w.n_given;
-	for (size_t i = 0; i < w.n_given; i++)
-		(*ret)[i] = *w.given[w.n_given - 1 - i];
-	return 0;
-}

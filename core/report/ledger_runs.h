@@ -53,10 +53,6 @@ const char *run_state_name(enum run_state s) MUST_USE;
 /* "running", "lost", and of those that finished "ok" or "failed"; static. */
 const char *ledger_run_outcome(const struct ledger_run *run) MUST_USE;
 
-/* Read all runs, oldest first, in `arena`. */
-int ledger_read(struct ledger *l, struct arena *arena, struct ledger_run **ret,
-		size_t *ret_n, struct err *err) MUST_USE;
-
 /*
  * Walk over the runs from the last one to the first; read as far as it goes.
  *

@@ -77,22 +77,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	AUTO(ledger_freep) struct ledger *l = NULL;
 	AUTO(ledger_walk_release) struct ledger_walk w = {.since_ns = 0};
+	AUTO(ledger_walk_release) struct ledger_walk at = {.since_ns = 0};
 	struct ledger_told told, *near;
-	struct ledger_run *runs;
-	size_t n, n_near, n_lines, i = 0;
+	const struct ledger_run *run;
+	size_t n_near, n_lines, n = 0;
+	int r;
 
 	put(data, size);
 	expect(ledger_open_read(dir, &l, ERR_IGNORED) == 0);
 	n_lines = compare_lines(l, (struct str){(const char *)data, size});
-	expect(ledger_read(l, &arena, &runs, &n, ERR_IGNORED) == 0);
-	expect(n <= n_lines);
 	ledger_walk_init(&w, l, &arena);
-	while (ledger_walk_at(&w, i)) {
-		expect(i < n && ledger_walk_at(&w, i)->generation ==
-					runs[n - 1 - i].generation);
-		i++;
-	}
-	expect(i == n);
+	ledger_walk_init(&at, l, &arena);
+	while ((r = ledger_walk_next(&w, &run, ERR_IGNORED)) > 0)
+		expect(ledger_walk_at(&at, n++)->generation == run->generation);
+	expect(r == 0 && n <= n_lines && !ledger_walk_at(&at, n));
 	expect(ledger_told(l, &which, &arena, &told, ERR_IGNORED) == 0);
 	expect(ledger_told_near(l, which.file, &arena, &near, &n_near,
 				ERR_IGNORED) == 0);

@@ -67,15 +67,25 @@ static void finish(struct ledger *l, uint64_t generation, bool success)
 		fail_msg("%s", err.msg);
 }
 
+/* All runs, oldest first. */
 static size_t read_all(struct ledger *l, struct arena *arena,
 		       struct ledger_run **ret)
 {
+	AUTO(ledger_walk_release) struct ledger_walk w;
+	const struct ledger_run *run;
 	struct err err = ERR_INIT;
-	size_t n = 0;
+	int r;
 
-	if (ledger_read(l, arena, ret, &n, &err) < 0)
+	ledger_walk_init(&w, l, arena);
+	do
+		r = ledger_walk_next(&w, &run, &err);
+	while (r > 0);
+	if (r < 0)
 		fail_msg("%s", err.msg);
-	return n;
+	*ret = ARENA_ARRAY(arena, struct ledger_run, w.n_given);
+	for (size_t i = 0; i < w.n_given; i++)
+		(*ret)[i] = *w.given[w.n_given - 1 - i];
+	return w.n_given;
 }
 
 static void append_text(const char *dir, const char *text)
