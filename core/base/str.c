@@ -59,6 +59,15 @@ size_t str_find(struct str s, char c)
 	return hit ? (size_t)(hit - s.p) : s.n;
 }
 
+size_t str_count(struct str s, char c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s.n; i++)
+		n += s.p[i] == c;
+	return n;
+}
+
 struct str str_cut(struct str *rest, char sep)
 {
 	size_t at = str_find(*rest, sep);

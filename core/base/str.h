@@ -69,6 +69,8 @@ bool str_fits(struct str s, const char *pattern) MUST_USE;
 struct str str_trim(struct str s) MUST_USE;
 /* Index of the first byte c, or s.n. */
 size_t str_find(struct str s, char c) MUST_USE;
+/* How many bytes are c. */
+size_t str_count(struct str s, char c) MUST_USE;
 /*
  * Cut at the first `sep`: returns the part before it and moves *rest behind
  * it; without separator all is returned and *rest becomes {NULL, 0}.

@@ -808,15 +808,6 @@ static void add_question(const struct config_file *file,
 	config_allow_show(file, most, out);
 }
 
-static size_t count_lines(const struct buf *text)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < text->n; i++)
-		n += text->p[i] == '\n';
-	return n;
-}
-
 /* Rows of one kind must not push those of another off the screen. */
 static void show_question(const struct config_file *file,
 			  const struct verdict *v, bool is_whole)
@@ -825,7 +816,7 @@ static void show_question(const struct config_file *file,
 	size_t most = is_whole ? 0 : ROWS_ASKED;
 
 	add_question(file, v, most, &out);
-	while (most > 1 && count_lines(&out) > LINES_ASKED) {
+	while (most > 1 && str_count(buf_str(&out), '\n') > LINES_ASKED) {
 		buf_clear(&out);
 		add_question(file, v, --most, &out);
 	}

@@ -301,10 +301,8 @@ struct lines {
 static struct lines split(const struct buf *text, struct arena *arena)
 {
 	struct str rest = text ? buf_str(text) : (struct str){NULL, 0};
-	struct lines l = {.n = text != NULL};
+	struct lines l = {.n = text ? str_count(rest, '\n') + 1 : 0};
 
-	for (size_t i = 0; i < rest.n; i++)
-		l.n += rest.p[i] == '\n';
 	l.item = ARENA_ARRAY(arena, struct str, l.n + 1);
 	l.id = ARENA_ARRAY(arena, uint32_t, l.n + 1);
 	l.alone = ARENA_ARRAY(arena, bool, l.n + 1);

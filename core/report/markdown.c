@@ -71,15 +71,6 @@ int markdown_load(struct err *err)
 				      "install " PACKAGE);
 }
 
-static size_t count(struct str s, char c)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s.n; i++)
-		n += s.p[i] == c;
-	return n;
-}
-
 /* Marks of lists and quotes at the begin of a line: about how many of them it
    is in. */
 static size_t count_marks(struct str line)
@@ -106,19 +97,19 @@ static bool is_rule(struct str line)
 	for (size_t i = 0; i < line.n; i++)
 		if (text_is_alnum(line.p[i]))
 			return false;
-	return count(line, '-') > 0;
+	return str_count(line, '-') > 0;
 }
 
 static bool is_within_bounds(struct str text)
 {
 	size_t lines = 0, bars = 0, rules = 0;
 
-	if (text.n > MARKDOWN_BYTES || count(text, '[') > BRACKETS_MAX ||
-	    count(text, '<') > BRACKETS_MAX)
+	if (text.n > MARKDOWN_BYTES || str_count(text, '[') > BRACKETS_MAX ||
+	    str_count(text, '<') > BRACKETS_MAX)
 		return false;
 	for (struct str rest = text; rest.p; lines++) {
 		struct str line = str_cut(&rest, '\n');
-		size_t n = count(line, '|');
+		size_t n = str_count(line, '|');
 
 		bars = n > bars ? n : bars;
 		rules += is_rule(line);

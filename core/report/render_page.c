@@ -285,13 +285,7 @@ static void print_glance(const struct report *r, bool is_full, struct buf *out)
 
 static bool is_long(struct str text)
 {
-	size_t lines = 0;
-
-	if (text.n > OPEN_BYTES)
-		return true;
-	for (size_t i = 0; i < text.n; i++)
-		lines += text.p[i] == '\n';
-	return lines > OPEN_LINES;
+	return text.n > OPEN_BYTES || str_count(text, '\n') > OPEN_LINES;
 }
 
 static bool add_json(struct str text, struct buf *out)
