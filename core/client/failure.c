@@ -2,28 +2,21 @@
 
 enum step_reason failure_of_spawn(const struct err *err)
 {
-	switch (err->kind) {
-	case ERR_NOT_FOUND:
-		return REASON_NO_COMMAND;
-	case ERR_LEASH:
-		return REASON_LEASH;
-	case ERR_POLICY:
-		return REASON_POLICY;
-	case ERR_PROTECTION:
-		return REASON_PROTECTION;
-	case ERR_PIN:
-		return REASON_PIN;
-	case ERR_CREDENTIAL:
-		return REASON_NO_CREDENTIAL;
-	case ERR_REPLAY:
-		return REASON_REPLAY;
-	case ERR_DEADLINE:
-		return REASON_DEADLINE_SPAWN;
-	case ERR_SERVER_EXIT:
-		return REASON_SERVER_EXIT;
-	default:
-		return REASON_TRANSPORT;
-	}
+	static const enum step_reason reasons[] = {
+		[ERR_NOT_FOUND] = REASON_NO_COMMAND,
+		[ERR_LEASH] = REASON_LEASH,
+		[ERR_POLICY] = REASON_POLICY,
+		[ERR_PROTECTION] = REASON_PROTECTION,
+		[ERR_PIN] = REASON_PIN,
+		[ERR_CREDENTIAL] = REASON_NO_CREDENTIAL,
+		[ERR_REPLAY] = REASON_REPLAY,
+		[ERR_DEADLINE] = REASON_DEADLINE_SPAWN,
+		[ERR_SERVER_EXIT] = REASON_SERVER_EXIT,
+	};
+
+	return err->kind < ARRAY_LEN(reasons) && reasons[err->kind]
+		       ? reasons[err->kind]
+		       : REASON_TRANSPORT;
 }
 
 enum step_reason failure_of_event(const struct session_event *e,
