@@ -11,15 +11,6 @@
 
 /* ---- as they are given ---- */
 
-/* The last of a name counts. */
-static struct input *find(const struct values *all, struct str name)
-{
-	for (size_t i = all->n_inputs; i-- > 0;)
-		if (str_eq(all->input[i].name, name))
-			return &all->input[i];
-	return NULL;
-}
-
 /* errors  ERR_USAGE */
 static int read_json(struct str text, struct str *ret, struct err *err)
 {
@@ -143,7 +134,7 @@ static bool is_needed(const struct reading *r, const char *name)
 static void read_one(struct reading *r, const struct schema_property *p,
 		     struct values *ret)
 {
-	const struct input *given = find(&r->given, p->name);
+	const struct input *given = values_input(&r->given, p->name);
 	struct input value = {.name = p->name,
 			      .json = p->fallback,
 			      .is_given = given != NULL};

@@ -11,8 +11,7 @@
 
 /* ---- inputs ---- */
 
-/* The last -p of that name. */
-static const struct input *find_input(const struct values *v, struct str name)
+const struct input *values_input(const struct values *v, struct str name)
 {
 	for (size_t i = v->n_inputs; i-- > 0;)
 		if (str_eq(v->input[i].name, name))
@@ -27,7 +26,7 @@ struct str values_text(const struct values *v, const struct ref *ref)
 
 	if (ref->root != REF_INPUT || ref_behind(ref).path.n)
 		return (struct str){NULL, 0};
-	input = find_input(v, ref_first_key(ref, &arena));
+	input = values_input(v, ref_first_key(ref, &arena));
 	return input ? input->text : (struct str){NULL, 0};
 }
 
@@ -51,7 +50,7 @@ static void add_inputs(const struct values *v, struct buf *out)
 	for (size_t i = 0; i < v->n_inputs; i++) {
 		const struct input *input = &v->input[i];
 
-		if (find_input(v, input->name) != input)
+		if (values_input(v, input->name) != input)
 			continue;
 		buf_adds(out, comma);
 		jw_quote(out, input->name);
@@ -68,7 +67,7 @@ static int input_json(const struct values *v, const struct ref *ref,
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct str name = ref_first_key(ref, arena);
-	const struct input *input = find_input(v, name);
+	const struct input *input = values_input(v, name);
 
 	if (!name.p)
 		add_inputs(v, &out);

@@ -57,6 +57,9 @@ struct values {
 	bool owns_item;		  /* the person gave the elements */
 };
 
+/* The input of a name, the last one where it is given twice; NULL: none. */
+const struct input *values_input(const struct values *v, struct str name)
+	MUST_USE;
 /*
  * The text of an input that a reference names as a whole; a value of -p whose
  * type nothing says is passed as text where a text is wanted.
