@@ -27,9 +27,7 @@ static void append(struct err *err, size_t at, const char *fmt, va_list ap)
 	memcpy(err->msg + at, mark, sizeof(mark));
 }
 
-static void append_text(struct err *err, const char *fmt, ...) PRINTF(2, 3);
-
-static void append_text(struct err *err, const char *fmt, ...)
+static void PRINTF(2, 3) append_text(struct err *err, const char *fmt, ...)
 {
 	va_list ap;
 

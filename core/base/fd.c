@@ -19,6 +19,12 @@ void fd_closep(int *fd)
 	errno = saved;
 }
 
+void dir_closep(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
 int fd_steal(int *fd)
 {
 	int taken = *fd;

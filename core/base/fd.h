@@ -9,6 +9,7 @@
 #ifndef CORE_BASE_FD_H
 #define CORE_BASE_FD_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -19,6 +20,8 @@
 
 /* Close unless -1, and set to -1; errno is kept. */
 void fd_closep(int *fd);
+/* Close a folder unless NULL. */
+void dir_closep(DIR **dir);
 /* Give the descriptor away: returns it and leaves -1. */
 int fd_steal(int *fd) MUST_USE;
 /* open(2) with O_CLOEXEC, repeated on EINTR; -1 and errno on failure. */

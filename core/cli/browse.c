@@ -1,6 +1,5 @@
 #include "core/cli/browse.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/state_dir.h"
 #include "core/cli/open.h"
@@ -20,7 +20,7 @@ static void clean(const char *folder, const char *name)
 {
 	const int64_t now_s =
 		clock_system()->wall_ns(clock_system()) / (int64_t)NS_PER_S;
-	DIR *dir = opendir(folder);
+	AUTO(dir_closep) DIR *dir = opendir(folder);
 	const struct dirent *entry;
 	struct stat st;
 
@@ -31,8 +31,6 @@ static void clean(const char *folder, const char *name)
 		    (!strcmp(entry->d_name, name) ||
 		     now_s - st.st_mtime > KEEP_S))
 			(void)!unlinkat(dirfd(dir), entry->d_name, 0);
-	if (dir)
-		closedir(dir);
 }
 
 /* A file of our own, in a folder that nobody else enters. */

@@ -1,10 +1,10 @@
 /* `matins golden`: reports of a routine, compared with the accepted one. */
-#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/fd.h"
 #include "core/base/limits.h"
 #include "core/base/log.h"
 #include "core/base/place.h"
@@ -476,7 +476,7 @@ static int list_names(const char *dir, struct arena *arena, struct strlist *ret,
 		      struct err *err)
 {
 	struct dirent *entry;
-	DIR *folder = opendir(dir);
+	AUTO(dir_closep) DIR *folder = opendir(dir);
 
 	*ret = (struct strlist){NULL, 0};
 	if (!folder)
@@ -485,7 +485,6 @@ static int list_names(const char *dir, struct arena *arena, struct strlist *ret,
 		if (str_ends(str_of(entry->d_name), ".json"))
 			list_add(ret, arena,
 				 arena_strdup(arena, entry->d_name));
-	closedir(folder);
 	list_sort(ret);
 	return 0;
 }

@@ -7,7 +7,6 @@
  * digest of the bytes that took its place. So a file is put back exactly while
  * it has these bytes.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -156,7 +155,7 @@ static const char *newest_kept(struct wrapping *w, const char *path)
 		arena_strndup(&w->f.arena, path, (size_t)(name - path));
 	struct timespec newest = {0, 0};
 	const struct dirent *entry;
-	DIR *dir = opendir(folder);
+	AUTO(dir_closep) DIR *dir = opendir(folder);
 
 	while (dir && (entry = readdir(dir))) {
 		const char *one = arena_printf(&w->f.arena, "%s%s", folder,
@@ -170,8 +169,6 @@ static const char *newest_kept(struct wrapping *w, const char *path)
 		newest = st.st_mtim;
 		found = one;
 	}
-	if (dir)
-		closedir(dir);
 	return found;
 }
 

@@ -1,6 +1,5 @@
 #include "core/client/tape.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -322,7 +321,7 @@ static int each_session(struct tape *t,
 			struct err *err)
 {
 	struct strlist names = {NULL, 0};
-	DIR *folder = opendir(t->folder.path);
+	AUTO(dir_closep) DIR *folder = opendir(t->folder.path);
 	struct dirent *entry;
 
 	if (!folder)
@@ -331,7 +330,6 @@ static int each_session(struct tape *t,
 		if (is_session(entry->d_name))
 			list_add(&names, &t->arena,
 				 arena_strdup(&t->arena, entry->d_name));
-	closedir(folder);
 	list_sort(&names);
 	for (size_t i = 0; i < names.n; i++)
 		if (fn(t, names.item[i], err) < 0)

@@ -1,6 +1,5 @@
 #include "core/config/config_allow.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -255,7 +254,7 @@ int allowed_list(const char *state_dir, struct arena *arena,
 	const char *folder = find_folder(state_dir, arena, err), *path;
 	const struct dirent *e;
 	struct allowance a;
-	DIR *dir;
+	AUTO(dir_closep) DIR *dir = NULL;
 	int r;
 
 	*ret = NULL;
@@ -282,7 +281,6 @@ int allowed_list(const char *state_dir, struct arena *arena,
 		*ret = arena_grow(arena, *ret, *ret_n, sizeof(a));
 		(*ret)[(*ret_n)++] = a;
 	}
-	closedir(dir);
 	if (*ret_n)
 		qsort(*ret, *ret_n, sizeof(a), by_path);
 	return 0;

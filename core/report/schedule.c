@@ -1,6 +1,5 @@
 #include "core/report/schedule.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <unistd.h>
 
@@ -110,7 +109,7 @@ void schedule_read(const char *state_dir, struct arena *arena,
 {
 	const char *folder =
 		arena_printf(arena, "%s/schedules", state_dir ? state_dir : "");
-	DIR *dir = state_dir ? opendir(folder) : NULL;
+	AUTO(dir_closep) DIR *dir = state_dir ? opendir(folder) : NULL;
 	struct dirent *e;
 
 	*ret = NULL;
@@ -123,8 +122,6 @@ void schedule_read(const char *state_dir, struct arena *arena,
 		if (read_one(folder, e->d_name, arena, &(*ret)[*ret_n]))
 			(*ret_n)++;
 	}
-	if (dir)
-		closedir(dir);
 	if (*ret_n)
 		qsort(*ret, *ret_n, sizeof(**ret), by_routine);
 }

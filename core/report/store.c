@@ -1,11 +1,11 @@
 #include "core/report/store.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/base/fd.h"
 #include "core/base/mem.h"
 
 /* Bytes of a report that are summed up and written at a time. */
@@ -19,12 +19,6 @@ struct generations {
 	uint64_t *item; /* owned */
 	size_t n, cap;
 };
-
-static void dir_closep(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
 
 /* Generation in a file name: 7 of "7.json". */
 static bool generation_of(const char *name, const char *suffix, uint64_t *ret)

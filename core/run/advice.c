@@ -1,7 +1,6 @@
 #include "core/run/advice.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "core/base/arena.h"
 #include "core/base/attr.h"
 #include "core/base/buf.h"
+#include "core/base/fd.h"
 #include "core/base/place.h"
 #include "core/base/text.h"
 #include "core/client/facts.h"
@@ -320,7 +320,7 @@ static bool has_unseen(struct search *f, const char *folder)
 	/* "/" covers a private place, and opens none */
 	bool is_covered = p && (path_is_beneath(folder, &p->read) ||
 				path_is_beneath(folder, &p->write));
-	DIR *dir = opendir(folder);
+	AUTO(dir_closep) DIR *dir = opendir(folder);
 	const struct dirent *e;
 	bool found = false;
 
@@ -334,8 +334,6 @@ static bool has_unseen(struct search *f, const char *folder)
 			  (path_is_beneath(path, &p->read) ||
 			   path_is_beneath(path, &p->write)));
 	}
-	if (dir)
-		closedir(dir);
 	return found;
 }
 

@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <sys/resource.h>
@@ -152,12 +151,10 @@ struct http_exchange {
 
 /* ---- how it fails: sentences that say what to do ---- */
 
-static void fail_exchange(struct http_exchange *x, enum http_end_kind kind,
-			  const char *fmt, ...) PRINTF(3, 4);
-
 /* Decide how it ends; the first failure counts. */
-static void fail_exchange(struct http_exchange *x, enum http_end_kind kind,
-			  const char *fmt, ...)
+static void PRINTF(3, 4)
+	fail_exchange(struct http_exchange *x, enum http_end_kind kind,
+		      const char *fmt, ...)
 {
 	char sentence[LIMIT_ERR_MSG];
 	va_list ap;
@@ -912,15 +909,13 @@ static void on_kick(void *arg)
 /* A folder of authorities is of use when its files are named by hashes. */
 static bool is_hashed(const char *folder)
 {
-	DIR *dir = folder ? opendir(folder) : NULL;
+	AUTO(dir_closep) DIR *dir = folder ? opendir(folder) : NULL;
 	const struct dirent *entry;
 	bool found = false;
 
 	while (dir && !found && (entry = readdir(dir)))
 		found = strspn(entry->d_name, "0123456789abcdef") == 8 &&
 			entry->d_name[8] == '.';
-	if (dir)
-		closedir(dir);
 	return found;
 }
 
