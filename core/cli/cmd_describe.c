@@ -222,8 +222,7 @@ static void add_json(const struct described *d, struct buf *out)
 	if (scan_text(d->item->json, "description").p)
 		jw_kv_raw(&w, "description",
 			  scan_text(d->item->json, "description"));
-	if (d->denied)
-		jw_kv_cstr(&w, d->asks ? "asks" : "denied", d->denied);
+	jw_kv_opt(&w, d->asks ? "asks" : "denied", d->denied);
 	jw_kv_array(&w, "arguments");
 	for (size_t i = 0; i < d->n; i++)
 		add_argument(d, &d->property[i], &w);

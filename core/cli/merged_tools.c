@@ -193,8 +193,7 @@ static void add_json(const struct merged_tool *t, struct jw *w)
 	jw_kv_cstr(w, "server", t->server->name);
 	jw_kv_str(w, "tool", e->name);
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-		if (texts[i].text)
-			jw_kv_cstr(w, texts[i].name, texts[i].text);
+		jw_kv_opt(w, texts[i].name, texts[i].text);
 	jw_kv_raw(w, "definition", e->item);
 	jw_end(w);
 }
