@@ -1,5 +1,9 @@
-#include "core/run/attempts.h"
-
+/*
+ * A step with `retry`: attempts one after the other, until one is ok or no
+ * other is due. Each is an execution of the step with its own time, in the
+ * session of the server that the whole step holds; the last one's result is
+ * that of the step, and `attempts` of its facts tells of all.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -8,6 +12,7 @@
 #include "core/base/scan.h"
 #include "core/run/events.h"
 #include "core/run/jobs.h"
+#include "core/run/step.h"
 #include "core/run/walk.h"
 
 struct attempts {

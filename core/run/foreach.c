@@ -1,5 +1,13 @@
-#include "core/run/foreach.h"
-
+/*
+ * A step that runs once for each element of an array.
+ *
+ * Each execution is a step of its own, with its own arguments and time, in the
+ * session of the server that the whole step holds; what it gave is written into
+ * the data of the whole and then released. The data is
+ *
+ *	{"schema":"matins-items/1","items":[{"index":0,"state":"ok",
+ *	 "reason":null,"error":null,"output":"…","data":…}, …]}
+ */
 #include <stdlib.h>
 
 #include "core/base/jw.h"
@@ -9,6 +17,7 @@
 #include "core/client/client.h"
 #include "core/run/hold.h"
 #include "core/run/jobs.h"
+#include "core/run/step.h"
 #include "core/run/step_words.h"
 
 /* Room for all results is made at once, up to this. */
@@ -380,7 +389,7 @@ static void begin(struct step_run *s)
 	f->slot = mem_zalloc(f->n_slots * sizeof(*f->slot) + 1);
 	f->later = mem_zalloc(f->n * sizeof(*f->later) + 1);
 	f->data = f->body = f->output = (struct buf)BUF_INIT(BUF_UNBOUNDED);
-	buf_adds(&f->data, "{\"schema\":\"" ITEMS_SCHEMA "\",\"items\":[");
+	buf_adds(&f->data, "{\"schema\":\"matins-items/1\",\"items\":[");
 	jobs_join(f->ctx.jobs, &f->giver);
 }
 

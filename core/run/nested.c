@@ -1,5 +1,7 @@
-#include "core/run/nested.h"
-
+/*
+ * A step that runs another routine of the file, in a walk of its own. Its data
+ * is the report of that routine (matins-report/1), as the view golden shows it.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +10,7 @@
 #include "core/report/render.h"
 #include "core/run/approve.h"
 #include "core/run/hold.h"
+#include "core/run/step.h"
 #include "core/run/step_words.h"
 #include "core/run/walk.h"
 

@@ -53,6 +53,10 @@ struct step_doer {
 	enum step_reason (*late)(struct step_run *s, const char **remark);
 };
 
+/* In step_program.c, step_call.c, foreach.c, attempts.c and nested.c. */
+extern const struct step_doer program_doer, call_doer, foreach_doer,
+	attempts_doer, nested_doer;
+
 /* Server that a step calls, or its executions do. */
 struct step_session {
 	struct pool_user user;

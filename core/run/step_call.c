@@ -1,5 +1,9 @@
-#include "core/run/step_call.h"
-
+/*
+ * A step that calls a tool: `mcp-client` with a tool, one tools/call in a
+ * session that other steps of the run may use as well (core/run/pool.h). With
+ * `strict` the tools are listed first, and arguments and result must fit the
+ * schemas of the tool.
+ */
 #include <stdlib.h>
 
 #include "core/base/log.h"
@@ -7,6 +11,7 @@
 #include "core/client/tool_check.h"
 #include "core/mcp/wire/merged_name.h"
 #include "core/run/pinned.h"
+#include "core/run/step.h"
 #include "core/run/step_result.h"
 #include "core/run/step_words.h"
 #include "core/run/tool_policy.h"

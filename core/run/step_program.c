@@ -1,10 +1,13 @@
-#include "core/run/step_program.h"
-
+/*
+ * A step whose program is run to its end, and whose whole stdout is judged:
+ * `script`, `harness`, and `mcp-client` without a tool (subprocess-JSON).
+ */
 #include <stdlib.h>
 
 #include "core/base/mem.h"
 #include "core/client/failure.h"
 #include "core/client/program.h"
+#include "core/run/step.h"
 #include "core/run/step_result.h"
 #include "core/run/step_words.h"
 

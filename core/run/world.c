@@ -8,16 +8,11 @@
 #include "core/client/eras.h"
 #include "core/config/leash.h"
 #include "core/report/notices.h"
-#include "core/run/attempts.h"
 #include "core/run/credentials.h"
 #include "core/run/events.h"
-#include "core/run/foreach.h"
 #include "core/run/many.h"
-#include "core/run/nested.h"
 #include "core/run/previous.h"
 #include "core/run/remotes.h"
-#include "core/run/step_call.h"
-#include "core/run/step_program.h"
 #include "core/run/step_sync.h"
 
 /* Descriptors of one child: three pipes, pidfd, listener (contract: 5). */
