@@ -53,13 +53,6 @@ enum guard_origin flow_origin_of(struct flow *f, const char *url)
 	return is_users ? GUARD_USER : GUARD_SERVER;
 }
 
-bool flow_has_seed(const struct flow *f)
-{
-	return account_has_new_seed(f->account,
-				    f->setting.options->refresh_token) &&
-	       (f->start.kind != FLOW_KIND_LOGIN || !f->server.authorization);
-}
-
 /* ---- the account ---- */
 
 int flow_load_account(struct flow *f, const char *issuer, struct err *err)

@@ -553,6 +553,15 @@ bool flow_redirected(struct flow *f, struct str url)
 
 /* ---- the client ---- */
 
+/* Does the configured refresh token do instead of a person? A login needs the
+   person where there is a page for one. */
+static bool has_seed(const struct flow *f)
+{
+	return account_has_new_seed(f->account,
+				    f->setting.options->refresh_token) &&
+	       (f->start.kind != FLOW_KIND_LOGIN || !f->server.authorization);
+}
+
 static void take_client(struct flow *f, const char *id, const char *secret,
 			enum grant_method method)
 {
@@ -611,7 +620,7 @@ enum flow_verdict flow_identify(struct flow *f, struct err *err)
 	const struct auth_options *o = f->setting.options;
 	const char *scope = f->start.scope, *id = o->client_id;
 
-	if (!flow_has_seed(f) &&
+	if (!has_seed(f) &&
 	    guard_person(f->setting.context, o, f->setting.owner, err) < 0)
 		return FLOW_FAILED;
 	/* the account of this issuer may be an earlier one than the present */
@@ -763,7 +772,7 @@ enum flow_verdict flow_ask_person(struct flow *f, struct err *err)
 	uint64_t wait_ms = p->timeout_ms ? p->timeout_ms : PERSON_MS;
 	struct url u;
 
-	if (f->setting.options->grant != AUTH_CODE || flow_has_seed(f))
+	if (f->setting.options->grant != AUTH_CODE || has_seed(f))
 		return FLOW_OK;
 	if (!f->redirect_uri && open_listener(f, NULL, err) < 0)
 		return FLOW_FAILED;
@@ -959,7 +968,7 @@ static enum flow_verdict keep_token(struct flow *f,
 {
 	const char *seed = f->setting.options->refresh_token;
 	struct account *a = f->account;
-	bool is_seeded = !is_refresh && flow_has_seed(f);
+	bool is_seeded = !is_refresh && has_seed(f);
 
 	flow_note_secret(f, str_of(t->access_token));
 	if (t->refresh_token)
@@ -994,7 +1003,7 @@ enum flow_verdict flow_token(struct flow *f, struct err *err)
 
 	switch (o->grant) {
 	case AUTH_CODE:
-		if (flow_has_seed(f)) {
+		if (has_seed(f)) {
 			r.type = GRANT_REFRESH;
 			r.refresh_token = o->refresh_token;
 			break;
@@ -1091,7 +1100,7 @@ static enum flow_verdict got_token(struct flow *f, const struct http_fetched *a,
 	}
 	if (is_refresh)
 		return refuse_refresh(f, &t);
-	if (flow_has_seed(f) && f->setting.options->grant == AUTH_CODE)
+	if (has_seed(f) && f->setting.options->grant == AUTH_CODE)
 		return refuse_seed(f, &t, err);
 	/* the server has forgotten the client that we registered */
 	if (strcmp(t.error, "invalid_client") != 0 ||

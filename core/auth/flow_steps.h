@@ -181,9 +181,6 @@ void flow_note_secret(struct flow *f, struct str value);
  * issuer or token endpoint that is configured; else a server did.
  */
 enum guard_origin flow_origin_of(struct flow *f, const char *url) MUST_USE;
-/* Does the configured refresh token do instead of a person? A login needs the
-   person where there is a page for one. */
-bool flow_has_seed(const struct flow *f) MUST_USE;
 
 struct flow_question {
 	const char *what; /* role of the URL in sentences: "token endpoint" */
