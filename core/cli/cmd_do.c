@@ -365,8 +365,12 @@ static const char *code_of(int status, const struct err *err)
 	case ERR_USAGE:
 	case ERR_SYNTAX:
 		return "INVALID_PARAMS";
-	case ERR_UNKNOWN_SERVER:
 	case ERR_UNKNOWN_TOOL:
+		return "TOOL_ERROR";
+	/* of the action, and of the server that it names */
+	case ERR_UNKNOWN:
+	case ERR_CONFIG:
+	case ERR_UNKNOWN_SERVER:
 	case ERR_NOT_FOUND:
 		return "SERVER_NOT_FOUND";
 	case ERR_TOOL_POLICY:
@@ -403,7 +407,21 @@ static int print_outcome(int status, const struct call_outcome *o,
 	buf_addc(&out, '\n');
 	if (put(buf_str(&out), PUT_JSON, err) < 0)
 		return -1;
-	return status >= 0 ? status : strcmp(code, "INVALID_PARAMS") ? 1 : 64;
+	return status >= 0			 ? status
+	       : !strcmp(code, "TOOL_ERROR")	 ? 2
+	       : !strcmp(code, "INVALID_PARAMS") ? 64
+						 : 1;
+}
+
+int do_failed(int argc, char **argv, struct err *err)
+{
+	const struct call_outcome none = {.action = NULL};
+	const struct err why = *err;
+	const char *config;
+
+	if (!cli_json_errors || !find_words(argc, argv, &config))
+		return -1;
+	return print_outcome(-1, &none, &why, err);
 }
 
 static int do_action(struct doing *d, struct err *err)

@@ -13,5 +13,14 @@
  */
 int do_options(int argc, char **argv, struct arena *arena, struct command *own,
 	       struct err *err) MUST_USE;
+/*
+ * Print what failed before or beside the call as the document of --json.
+ *
+ * argv     as above
+ * err      what failed
+ * returns  the status; -1 with err: it is not printed, as --json or the action
+ *	    is missing
+ */
+int do_failed(int argc, char **argv, struct err *err) MUST_USE;
 
 #endif

@@ -696,28 +696,11 @@ static int completion_answer(int argc, char **argv, struct err *err)
 
 /* ---- one command ---- */
 
-int command_run(int argc, char **argv, struct err *err)
+static int run_command(const struct command *cmd, int argc, char **argv,
+		       struct err *err)
 {
 	AUTO(args_release) struct args args = {0};
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	const struct command *cmd;
-	struct command own;
 
-	/* a command of completion scripts only, so it has no row */
-	if (strcmp(argv[0], "__complete") == 0)
-		return completion_answer(argc - 1, argv + 1, err);
-	/* likewise, of `matins add` in its sandbox */
-	if (strcmp(argv[0], UNPACK_COMMAND) == 0 && argc == 3)
-		return unpack(argv[1], argv[2], err);
-	args_find_json(argc, argv);
-	if (find_command(argv[0], &cmd, err) < 0)
-		return -1;
-	if (cmd->run == cmd_do) {
-		own = *cmd;
-		cmd = &own;
-		if (do_options(argc, argv, &arena, &own, err) < 0)
-			return -1;
-	}
 	if (args_parse(cmd->name, cmd->options, argc - 1, argv + 1, &args,
 		       err) < 0)
 		return -1;
@@ -730,4 +713,34 @@ int command_run(int argc, char **argv, struct err *err)
 	if (args.n_positional < cmd->min || args.n_positional > cmd->max)
 		return err_set(err, ERR_USAGE, "%s: %s", cmd->name, cmd->usage);
 	return cmd->run(&args, err);
+}
+
+/* Run `do` with options of its action, and errors in its own form. */
+static int run_do(const struct command *cmd, int argc, char **argv,
+		  struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct command own = *cmd;
+	int r = do_options(argc, argv, &arena, &own, err);
+
+	if (r == 0)
+		r = run_command(&own, argc, argv, err);
+	return r < 0 ? do_failed(argc, argv, err) : r;
+}
+
+int command_run(int argc, char **argv, struct err *err)
+{
+	const struct command *cmd;
+
+	/* a command of completion scripts only, so it has no row */
+	if (strcmp(argv[0], "__complete") == 0)
+		return completion_answer(argc - 1, argv + 1, err);
+	/* likewise, of `matins add` in its sandbox */
+	if (strcmp(argv[0], UNPACK_COMMAND) == 0 && argc == 3)
+		return unpack(argv[1], argv[2], err);
+	args_find_json(argc, argv);
+	if (find_command(argv[0], &cmd, err) < 0)
+		return -1;
+	return (cmd->run == cmd_do ? run_do : run_command)(cmd, argc, argv,
+							   err);
 }

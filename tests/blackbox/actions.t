@@ -138,6 +138,20 @@ err_like "wrong parameters: all of them are told" \
 run_matins 'do' drnk --kind tea
 exit_is "an unknown action: status 1" 1
 err_like "an unknown action: the nearest" 'did you mean drink'
+run_matins 'do' drink --knd tea --json
+exit_is "an unknown option, as JSON: status 64" 64
+json_is "an unknown option, as JSON" success false code INVALID_PARAMS \
+	message '~--kind' output '' structured null error absent
+run_matins 'do' drnk --json
+exit_is "an unknown action, as JSON: status 1" 1
+json_is "an unknown action, as JSON" success false code SERVER_NOT_FOUND \
+	message '~did you mean drink'
+run_matins 'do' drink too many --json
+json_is "too many words, as JSON" code INVALID_PARAMS
+run_matins 'do' drink --kind tea --json -c nowhere.toml
+json_is "no configuration, as JSON" success false message '~nowhere.toml'
+run_matins 'do' --json --knd
+json_is "without an action the error has the form of all" error.kind usage
 run_matins __complete 'do' ''
 out_like "completion knows the actions" '^drink'
 run_matins __complete 'do' drink --size ''
@@ -183,6 +197,10 @@ err_like "a step of no action: the nearest" 'there is no action "drnk"; did you 
 sed 's/^server = "shop"/server = "shp"/' matins.toml >wrong.toml
 run_matins check wrong.toml
 err_like "an action of no server" 'there is no server "shp"; did you mean "shop"'
+run_matins 'do' drink --kind tea --json -c wrong.toml
+exit_is "an action of no server is not called: status 1" 1
+json_is "an action of no server is not called: its code" \
+	code SERVER_NOT_FOUND message '~did you mean "shop"'
 
 # ---- a tool that is no longer what it was ----
 
@@ -203,6 +221,7 @@ err_like "check says that the tool of an action is gone" \
 run_matins doctor r
 out_like "doctor says it of steps" 'no tool order since'
 run_matins 'do' drink --kind tea --json
-json_is "a call says it" code SERVER_NOT_FOUND message '~no tool order any more; it seems to be buy'
+exit_is "a call of it: status 2" 2
+json_is "a call says it" code TOOL_ERROR message '~no tool order any more; it seems to be buy'
 
 done_testing
