@@ -2,6 +2,7 @@
  * `matins promote`: a tool as an action of the configuration, with parameters
  * of its schema and a pin.
  */
+#include "core/base/jw.h"
 #include "core/base/log.h"
 #include "core/base/scan.h"
 #include "core/cli/command.h"
@@ -38,6 +39,43 @@ static bool stands_alone(struct str schema)
 	return schema_compile(schema, NULL, &s, ERR_IGNORED) == 0;
 }
 
+/* Does a value hold an integer beyond those of TOML? */
+static bool holds_beyond(struct str json)
+{
+	int64_t n;
+
+	if (scan_type(json) == SCAN_NUMBER)
+		return !memchr(json.p, '.', json.n) &&
+		       !memchr(json.p, 'e', json.n) &&
+		       !memchr(json.p, 'E', json.n) && !scan_int64(json, &n);
+	for (struct scan_iter it = scan_over(json); scan_next(&it);)
+		if (holds_beyond(it.value))
+			return true;
+	return false;
+}
+
+/* Write a schema without members that TOML cannot hold: a rounded default
+   would be another call, a rounded bound another rule. */
+static void add_schema(const char *name, struct str schema, struct buf *out)
+{
+	AUTO(buf_release) struct buf kept = BUF_INIT(BUF_UNBOUNDED);
+	struct jw w = jw_begin(&kept);
+
+	for (struct scan_iter it = scan_over(schema); scan_next(&it);) {
+		if (holds_beyond(it.value)) {
+			log_note("%s: its %.*s holds an integer that TOML "
+				 "cannot, and is not kept; the server's is "
+				 "checked",
+				 name, STR_ARG(it.key));
+			continue;
+		}
+		jw_key_raw(&w, it.key);
+		jw_raw(&w, it.value);
+	}
+	jw_end(&w);
+	edit_add_json(out, buf_str(&kept));
+}
+
 /* Add a row for each parameter: [actions.NAME.params]. */
 static void add_params(struct str input, const char *action, struct buf *out)
 {
@@ -62,7 +100,7 @@ static void add_params(struct str input, const char *action, struct buf *out)
 				 buf_cstr(&key));
 		edit_add_key(out, buf_cstr(&key));
 		buf_adds(out, " = ");
-		edit_add_json(out, is_whole ? schema : STR("{}"));
+		add_schema(buf_cstr(&key), is_whole ? schema : STR("{}"), out);
 		buf_addc(out, '\n');
 	}
 }

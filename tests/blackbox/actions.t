@@ -169,6 +169,25 @@ run_matins 'do' drink --kind tea --json -c denied.toml
 exit_is "a tool that bounds forbid: status 1" 1
 json_is "a tool that bounds forbid: its code" code DENIED message '~deny_tools'
 
+# ---- numbers that TOML does not have ----
+
+sed -e 's/"hot": {"type": "boolean"}/"hot": True/' -e 's/"default": 10, "maximum": 99/\
+	"default": 12345678901234567890, "minimum": 1, "maximum": 18446744073709551615/' \
+	offer.py >far.py
+cat >far.toml <<-END
+	[servers.far]
+	command = "$PYTHON"
+	args = ["far.py"]
+	sandbox = { read = ["."] }
+END
+run_matins promote far.order --as far -c far.toml
+exit_is "a default beyond the integers of TOML: status 0" 0
+err_like "the parameter and the key are named" 'maxResults: its "default" holds'
+file_like "the other keys of the parameter stay" far.toml \
+	'^maxResults = \{ type = "integer", minimum = 1 \}$'
+run_matins 'do' far --kind tea --max-results 12345678901234567890 -c far.toml
+out_like "such a value is passed as it is" '"maxResults": 12345678901234567890'
+
 # ---- steps ----
 
 cat >>matins.toml <<-'END'
