@@ -26,15 +26,81 @@ struct described {
 	struct str args; /* JSON object; {NULL, 0}: none */
 	struct schema_property *property;
 	size_t n;
+	size_t n_members;	/* looked at, of all objects */
+	struct strlist missing; /* paths */
 	struct tool_findings found;
 	const char *denied; /* as of target_denial() */
 	bool asks;
 };
 
-static bool is_missing(const struct described *d,
-		       const struct schema_property *p)
+/* How deep members are looked at, how many of them: schemas may go in circles.
+ */
+#define DEPTH_MAX 8
+#define MEMBERS_MAX 4000
+/* Elements of an array in an example. */
+#define ELEMENTS_MAX 8
+
+/* The value of a member; {NULL, 0}: it is not given. */
+static struct str find_given(struct str given, const struct schema_property *p)
 {
-	return p->is_required && !(d->args.p && scan_named(d->args, p->name).p);
+	return given.p ? scan_named(given, p->name) : given;
+}
+
+static bool is_object(const struct schema_property *p)
+{
+	return (p->types & ~(unsigned)SCHEMA_TYPE_NULL) == SCHEMA_TYPE_OBJECT;
+}
+
+static size_t members_of(struct described *d, const struct schema_property *p,
+			 int depth, struct schema_property **ret)
+{
+	size_t n;
+
+	if (depth >= DEPTH_MAX || d->n_members >= MEMBERS_MAX)
+		return 0;
+	n = schema_members(p, &d->t->arena, ret);
+	d->n_members += n + 1;
+	return n;
+}
+
+/* Add paths of required members that are not given: "where", "where.city". */
+static void find_missing(struct described *d, const struct schema_property *p,
+			 size_t n, struct str given, const char *prefix,
+			 int depth)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct str v = find_given(given, &p[i]);
+		struct arena *arena = &d->t->arena;
+		struct schema_property *member = NULL;
+		const char *path;
+		size_t n_members;
+
+		if (!v.p && !p[i].is_required)
+			continue;
+		path = arena_printf(arena, "%s%.*s", prefix,
+				    STR_ARG(p[i].name));
+		if (!v.p)
+			list_add(&d->missing, arena, path);
+		if (!is_object(&p[i]) || (!v.p && p[i].fallback.p))
+			continue;
+		n_members = members_of(d, &p[i], depth, &member);
+		find_missing(d, member, n_members, v,
+			     arena_printf(arena, "%s.", path), depth + 1);
+	}
+}
+
+/* ---- the example ---- */
+
+static void add_object(struct described *d, const struct schema_property *p,
+		       size_t n, struct str given, int depth, struct jw *w);
+
+static void add_members(struct described *d, const struct schema_property *p,
+			struct str given, int depth, struct jw *w)
+{
+	struct schema_property *member = NULL;
+	const size_t n = members_of(d, p, depth, &member);
+
+	add_object(d, member, n, given, depth + 1, w);
 }
 
 /* A value that stands for one: the default, a choice, a word of its type. */
@@ -56,25 +122,72 @@ static struct str example_of(const struct schema_property *p)
 		return p->fallback;
 	if (p->n_choices && !p->is_list)
 		return p->choice[0].value;
+	if (p->minimum.p || p->maximum.p)
+		return p->minimum.p ? p->minimum : p->maximum;
 	for (size_t i = 0; i < ARRAY_LEN(values); i++)
 		if (p->types & values[i].type)
 			return values[i].value;
 	return STR("\"TEXT\"");
 }
 
-/* The example: what was given, and values for what is missing. */
-static void add_example(const struct described *d, struct buf *out)
+static void add_value(struct described *d, const struct schema_property *p,
+		      int depth, struct jw *w)
 {
-	struct jw w = jw_begin(out);
+	const struct str value = example_of(p);
+	struct schema_property element;
+	int64_t n = 0;
 
-	jw_members(&w, d->args, NULL);
-	for (size_t i = 0; i < d->n; i++) {
-		if (!is_missing(d, &d->property[i]))
-			continue;
-		jw_key_str(&w, d->property[i].name);
-		jw_raw(&w, example_of(&d->property[i]));
+	if (!p->fallback.p && str_is(value, "{}")) {
+		add_members(d, p, STR("{}"), depth, w);
+		return;
 	}
-	jw_end(&w);
+	if (p->fallback.p || !str_is(value, "[]") || depth == DEPTH_MAX ||
+	    !p->min_items.p || !scan_int64(p->min_items, &n) ||
+	    !schema_elements(p, &d->t->arena, &element)) {
+		jw_raw(w, value);
+		return;
+	}
+	jw_array(w);
+	for (int64_t i = 0; i < n && i < ELEMENTS_MAX; i++)
+		add_value(d, &element, depth + 1, w);
+	jw_end(w);
+}
+
+/* Write the members that are given, and values for what is missing. */
+static void add_object(struct described *d, const struct schema_property *p,
+		       size_t n, struct str given, int depth, struct jw *w)
+{
+	jw_object(w);
+	for (struct scan_iter it = scan_over(given); scan_next(&it);) {
+		const struct str key =
+			scan_decoded(it.key, SIZE_MAX, &d->t->arena);
+		size_t i = 0;
+
+		while (i < n && !str_eq(p[i].name, key))
+			i++;
+		jw_key_raw(w, it.key);
+		if (i < n && is_object(&p[i]) &&
+		    scan_type(it.value) == SCAN_OBJECT)
+			add_members(d, &p[i], it.value, depth, w);
+		else
+			jw_raw(w, it.value);
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (!p[i].is_required || find_given(given, &p[i]).p)
+			continue;
+		jw_key_str(w, p[i].name);
+		add_value(d, &p[i], depth, w);
+	}
+	jw_end(w);
+}
+
+static void add_example(struct described *d, struct buf *out)
+{
+	struct jw w;
+
+	jw_init(&w, out, false);
+	add_object(d, d->property, d->n, d->args.p ? d->args : STR("{}"), 0,
+		   &w);
 }
 
 /* "matins call notes.search text=x limit:=1" */
@@ -139,13 +252,11 @@ static void add_step(const struct described *d, struct str example,
 static void add_missing(const struct described *d, struct buf *out)
 {
 	const struct strlist *v = &d->found.violations;
-	size_t n = 0;
+	const size_t n = d->missing.n;
 
-	for (size_t i = 0; i < d->n; i++) {
-		if (!is_missing(d, &d->property[i]))
-			continue;
-		buf_adds(out, n++ ? ", " : "\n  missing: ");
-		target_show(d->t, d->property[i].name, false, out);
+	for (size_t i = 0; i < n; i++) {
+		buf_adds(out, i ? ", " : "\n  missing: ");
+		target_show(d->t, str_of(d->missing.item[i]), false, out);
 	}
 	buf_adds(out, n ? "\n" : "");
 	for (size_t i = 0; i < v->n; i++) {
@@ -158,7 +269,7 @@ static void add_missing(const struct described *d, struct buf *out)
 	}
 }
 
-static void add_text(const struct described *d, struct buf *out)
+static void add_text(struct described *d, struct buf *out)
 {
 	AUTO(buf_release) struct buf example = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf call = BUF_INIT(BUF_UNBOUNDED);
@@ -184,19 +295,50 @@ static void add_text(const struct described *d, struct buf *out)
 
 /* ---- as JSON ---- */
 
-static void add_argument(const struct described *d,
-			 const struct schema_property *p, struct jw *w)
+static void add_argument(struct described *d, const struct schema_property *p,
+			 struct str given, int depth, struct jw *w);
+
+/* Add "properties" of an object, or "items" of an array. */
+static void add_below(struct described *d, const struct schema_property *p,
+		      struct str given, int depth, struct jw *w)
+{
+	struct schema_property element, *member = NULL;
+	const size_t n = members_of(d, p, depth, &member);
+
+	if (n)
+		jw_kv_array(w, "properties");
+	for (size_t i = 0; i < n; i++)
+		add_argument(d, &member[i], find_given(given, &member[i]),
+			     depth + 1, w);
+	if (n)
+		jw_end(w);
+	if (!(p->types & SCHEMA_TYPE_ARRAY) || depth == DEPTH_MAX ||
+	    !schema_elements(p, &d->t->arena, &element))
+		return;
+	jw_key(w, "items");
+	add_argument(d, &element, (struct str){NULL, 0}, depth + 1, w);
+}
+
+static void add_argument(struct described *d, const struct schema_property *p,
+			 struct str given, int depth, struct jw *w)
 {
 	jw_object(w);
-	jw_kv_str(w, "name", p->name);
+	if (p->name.n)
+		jw_kv_str(w, "name", p->name);
 	jw_kv_array(w, "types");
 	for (unsigned bit = 1; bit <= SCHEMA_TYPE_OBJECT; bit <<= 1)
 		if (p->types & bit)
 			jw_cstr(w, schema_type_name((enum schema_type)bit));
 	jw_end(w);
 	jw_kv_bool(w, "required", p->is_required);
+	if (p->title.n)
+		jw_kv_str(w, "title", p->title);
 	if (p->description.n)
 		jw_kv_str(w, "description", p->description);
+	if (p->minimum.p)
+		jw_kv_raw(w, "minimum", p->minimum);
+	if (p->maximum.p)
+		jw_kv_raw(w, "maximum", p->maximum);
 	if (p->fallback.p)
 		jw_kv_raw(w, "default", p->fallback);
 	if (p->n_choices) {
@@ -205,12 +347,13 @@ static void add_argument(const struct described *d,
 			jw_raw(w, p->choice[i].value);
 		jw_end(w);
 	}
-	if (d->args.p && scan_named(d->args, p->name).p)
-		jw_kv_raw(w, "given", scan_named(d->args, p->name));
+	if (given.p)
+		jw_kv_raw(w, "given", given);
+	add_below(d, p, given, depth, w);
 	jw_end(w);
 }
 
-static void add_json(const struct described *d, struct buf *out)
+static void add_json(struct described *d, struct buf *out)
 {
 	AUTO(buf_release) struct buf example = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
@@ -218,20 +361,19 @@ static void add_json(const struct described *d, struct buf *out)
 
 	add_example(d, &example);
 	jw_kv_str(&w, "tool", d->item->name);
-	jw_kv_opt(&w, "server", d->t->server);
+	if (d->t->server)
+		jw_kv_cstr(&w, "server", d->t->server);
 	if (scan_text(d->item->json, "description").p)
 		jw_kv_raw(&w, "description",
 			  scan_text(d->item->json, "description"));
-	jw_kv_opt(&w, d->asks ? "asks" : "denied", d->denied);
+	if (d->denied)
+		jw_kv_cstr(&w, d->asks ? "asks" : "denied", d->denied);
 	jw_kv_array(&w, "arguments");
 	for (size_t i = 0; i < d->n; i++)
-		add_argument(d, &d->property[i], &w);
+		add_argument(d, &d->property[i],
+			     find_given(d->args, &d->property[i]), 0, &w);
 	jw_end(&w);
-	jw_kv_array(&w, "missing");
-	for (size_t i = 0; i < d->n; i++)
-		if (is_missing(d, &d->property[i]))
-			jw_str(&w, d->property[i].name);
-	jw_end(&w);
+	jw_kv_list(&w, "missing", &d->missing);
 	jw_kv_list(&w, "violations", &d->found.violations);
 	jw_kv_raw(&w, "example", buf_str(&example));
 	add_call(d, buf_str(&example), &text);
@@ -273,6 +415,7 @@ static int describe_tool(struct target *t, const struct listing *tools,
 		return -1;
 	if (input.p && schema_compile(input, NULL, &schema, ERR_IGNORED) == 0)
 		d.n = schema_properties(schema, &t->arena, &d.property);
+	find_missing(&d, d.property, d.n, d.args, "", 0);
 	tool_check_init(&check, d.item->json);
 	(void)!tool_check_arguments(&check, d.args, "arguments", &t->arena,
 				    &d.found);

@@ -108,6 +108,43 @@ void text_head(const struct scrub *scrub, const struct listing_item *item,
 
 /* ---- arguments of a tool ---- */
 
+/* Members of arguments that are shown, and how deep they stand at most. */
+#define NESTED_MAX 200
+#define NESTED_DEPTH 4
+
+struct rows {
+	struct arena *arena;
+	struct schema_property *row; /* each name is a path: "to.city" */
+	size_t n, n_nested;
+	bool is_flat; /* without members */
+};
+
+/* Add properties, and behind each its members or those of its elements. */
+static void add_rows(struct rows *r, const struct schema_property *p, size_t n,
+		     const char *prefix, int depth)
+{
+	for (size_t i = 0; i < n && (!depth || r->n_nested < NESTED_MAX); i++) {
+		struct schema_property element, *member;
+		const bool is_list = p[i].types & SCHEMA_TYPE_ARRAY &&
+				     schema_elements(&p[i], r->arena, &element);
+		const char *path = arena_printf(r->arena, "%s%.*s", prefix,
+						STR_ARG(p[i].name));
+		size_t n_members;
+
+		r->row[r->n] = p[i];
+		r->row[r->n++].name = str_of(path);
+		r->n_nested += depth > 0;
+		if (r->is_flat || depth == NESTED_DEPTH)
+			continue;
+		n_members = schema_members(is_list ? &element : &p[i], r->arena,
+					   &member);
+		add_rows(r, member, n_members,
+			 arena_printf(r->arena, "%s%s", path,
+				      is_list ? "[]." : "."),
+			 depth + 1);
+	}
+}
+
 static void add_types(const struct schema_property *p, struct buf *out)
 {
 	bool any = false;
@@ -124,11 +161,27 @@ static void add_types(const struct schema_property *p, struct buf *out)
 	buf_adds(out, any ? "" : "any");
 }
 
+/* ", 1 to 9", ", at least 1", ", at most 9" */
+static void add_range(const struct schema_property *p, struct buf *out)
+{
+	const struct str least = p->minimum, most = p->maximum;
+
+	if (least.p && most.p)
+		buf_addf(out, ", %.*s to %.*s", STR_ARG(least), STR_ARG(most));
+	else if (least.p)
+		buf_addf(out, ", at least %.*s", STR_ARG(least));
+	else if (most.p)
+		buf_addf(out, ", at most %.*s", STR_ARG(most));
+}
+
 static void add_property(const struct scrub *scrub,
 			 const struct schema_property *p, size_t width,
 			 bool whole, struct buf *out)
 {
+	const struct str about = p->description.n ? p->description : p->title;
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct schema_property element;
 	size_t before;
 
 	buf_adds(out, "    ");
@@ -138,11 +191,17 @@ static void add_property(const struct scrub *scrub,
 		buf_addc(out, ' ');
 	buf_adds(out, "  ");
 	add_types(p, out);
+	if (p->types == SCHEMA_TYPE_ARRAY &&
+	    schema_elements(p, &arena, &element) && element.types) {
+		buf_adds(out, " of ");
+		add_types(&element, out);
+	}
 	buf_adds(out, p->is_required ? ", required" : "");
 	if (p->fallback.p) {
 		buf_adds(out, ", default ");
 		text_show(scrub, str_first(p->fallback, 200), false, out);
 	}
+	add_range(p, out);
 	for (size_t i = 0; i < p->n_choices && i < 20; i++) {
 		buf_adds(out, i ? ", " : "; ");
 		text_show(scrub, p->choice[i].value, false, out);
@@ -150,9 +209,9 @@ static void add_property(const struct scrub *scrub,
 	if (p->n_choices > 20)
 		buf_addf(out, ", … (%zu)", p->n_choices);
 	buf_addc(out, '\n');
-	if (!whole || !p->description.n)
+	if (!whole || !about.n)
 		return;
-	text_show(scrub, str_trim(p->description), true, &text);
+	text_show(scrub, str_trim(about), true, &text);
 	text_indented(buf_str(&text), "        ", out);
 }
 
@@ -161,6 +220,7 @@ void text_arguments(const struct scrub *scrub, struct str schema, bool whole,
 {
 	AUTO(schema_freep) struct schema *s = NULL;
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct rows rows = {.arena = &arena, .is_flat = !whole};
 	struct schema_property *p;
 	struct err err = ERR_INIT;
 	size_t n, width = 0;
@@ -174,11 +234,13 @@ void text_arguments(const struct scrub *scrub, struct str schema, bool whole,
 		return;
 	}
 	n = schema_properties(s, &arena, &p);
-	for (size_t i = 0; i < n; i++)
-		if (p[i].name.n > width && p[i].name.n <= 24)
-			width = p[i].name.n;
-	for (size_t i = 0; i < n; i++)
-		add_property(scrub, &p[i], width, whole, out);
+	rows.row = ARENA_ARRAY(&arena, struct schema_property, n + NESTED_MAX);
+	add_rows(&rows, p, n, "", 0);
+	for (size_t i = 0; i < rows.n; i++)
+		if (rows.row[i].name.n > width && rows.row[i].name.n <= 24)
+			width = rows.row[i].name.n;
+	for (size_t i = 0; i < rows.n; i++)
+		add_property(scrub, &rows.row[i], width, whole, out);
 }
 
 /* A hint in words; of an unknown one its key and value. */

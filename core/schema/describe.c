@@ -99,6 +99,15 @@ static void take_text(const struct node *node, const char *key,
 		*ret = arena_str(arena, value_text(text, &scratch));
 }
 
+static void take_json(const struct node *node, const char *key,
+		      struct arena *arena, struct str *ret)
+{
+	const struct jdoc *value = jdoc_get(node->value, key);
+
+	if (value && !ret->p)
+		*ret = arena_str(arena, value->raw);
+}
+
 unsigned schema_types_of(struct str value)
 {
 	static const unsigned types[] = {
@@ -265,31 +274,50 @@ static unsigned node_types(const struct node *node)
 static void visit_texts(struct walk *w, const struct node *node)
 {
 	struct reading *r = w->data;
-	const struct jdoc *fallback = jdoc_get(node->value, "default");
 
 	take_text(node, "title", r->arena, &r->property->title);
 	take_text(node, "description", r->arena, &r->property->description);
 	take_text(node, "format", r->arena, &r->property->format);
-	if (fallback && !r->property->fallback.p)
-		r->property->fallback = arena_str(r->arena, fallback->raw);
+	take_json(node, "default", r->arena, &r->property->fallback);
+	take_json(node, "minimum", r->arena, &r->property->minimum);
+	take_json(node, "maximum", r->arena, &r->property->maximum);
+	take_json(node, "minItems", r->arena, &r->property->min_items);
+}
+
+static void visit_items(struct walk *w, const struct node *node)
+{
+	const struct rule *rule = node_rule(node, KEYWORD_items);
+	const struct node **ret = w->data;
+
+	if (!rule)
+		rule = node_rule(node, KEYWORD_items_7);
+	if (rule && rule->node && !*ret)
+		*ret = rule->node;
+}
+
+/* Schema of all elements; NULL: there is none. */
+static const struct node *items_of(const struct node *node)
+{
+	const struct node *items = NULL;
+
+	walk_applied(node, false, visit_items, &items);
+	return items;
 }
 
 static void read_property(const struct node *node, struct arena *arena,
 			  struct schema_property *p)
 {
 	struct reading r = {arena, p};
-	const struct rule *items = node_rule(node, KEYWORD_items);
+	const struct node *items = items_of(node);
 
-	if (!items)
-		items = node_rule(node, KEYWORD_items_7);
+	p->node = node;
 	p->title = p->description = p->format = (struct str){"", 0};
 	p->types = node_types(node);
 	walk_applied(node, false, visit_texts, &r);
 	walk_applied(node, true, visit_choices, &r);
-	if (p->n_choices || !items || !items->node ||
-	    !(p->types & SCHEMA_TYPE_ARRAY))
+	if (p->n_choices || !items || !(p->types & SCHEMA_TYPE_ARRAY))
 		return;
-	walk_applied(items->node, true, visit_choices, &r);
+	walk_applied(items, true, visit_choices, &r);
 	p->is_list = p->n_choices > 0;
 }
 
@@ -361,25 +389,48 @@ static void visit_required(struct walk *w, const struct node *node)
 		q->is_required = str_eq(value_text(e, &scratch), q->name);
 }
 
-static void fill(const struct schema *s, const struct named *from,
+static void fill(const struct node *of, const struct named *from,
 		 struct arena *arena, struct schema_property *ret)
 {
 	*ret = (struct schema_property){.name = arena_str(arena, from->name)};
-	walk_applied(s->root, false, visit_required, ret);
+	walk_applied(of, false, visit_required, ret);
 	read_property(from->node, arena, ret);
+}
+
+static size_t read_members(const struct node *of, struct arena *arena,
+			   struct schema_property **ret)
+{
+	AUTO(arena_release) struct arena own = ARENA_INIT;
+	struct named *list;
+	size_t n = list_properties(of, &own, &list);
+
+	*ret = ARENA_ARRAY(arena, struct schema_property, n + 1);
+	for (size_t i = 0; i < n; i++)
+		fill(of, &list[i], arena, &(*ret)[i]);
+	return n;
 }
 
 size_t schema_properties(const struct schema *s, struct arena *arena,
 			 struct schema_property **ret)
 {
-	AUTO(arena_release) struct arena own = ARENA_INIT;
-	struct named *list;
-	size_t n = list_properties(s->root, &own, &list);
+	return read_members(s->root, arena, ret);
+}
 
-	*ret = ARENA_ARRAY(arena, struct schema_property, n + 1);
-	for (size_t i = 0; i < n; i++)
-		fill(s, &list[i], arena, &(*ret)[i]);
-	return n;
+size_t schema_members(const struct schema_property *p, struct arena *arena,
+		      struct schema_property **ret)
+{
+	return read_members(p->node, arena, ret);
+}
+
+bool schema_elements(const struct schema_property *p, struct arena *arena,
+		     struct schema_property *ret)
+{
+	const struct node *items = items_of(p->node);
+
+	*ret = (struct schema_property){.name = {"", 0}};
+	if (items)
+		read_property(items, arena, ret);
+	return items;
 }
 
 static const struct node *property_node(const struct node *node,
@@ -401,7 +452,7 @@ bool schema_property(const struct schema *s, struct str name,
 
 	if (!found.node)
 		return false;
-	fill(s, &found, arena, ret);
+	fill(s->root, &found, arena, ret);
 	return true;
 }
 

@@ -34,9 +34,12 @@ struct schema_property {
 	struct str description; /* "" when there is none */
 	struct str format;
 	struct str fallback;	      /* JSON of "default"; p is NULL without */
+	struct str minimum, maximum;  /* likewise */
+	struct str min_items;	      /* likewise */
 	struct schema_choice *choice; /* enum, const, or oneOf of const */
 	size_t n_choices;
-	bool is_list; /* the choices are of the elements */
+	bool is_list;		 /* the choices are of the elements */
+	const struct node *node; /* of the functions below; of the schema */
 };
 
 /*
@@ -45,6 +48,14 @@ struct schema_property {
  */
 size_t schema_properties(const struct schema *s, struct arena *arena,
 			 struct schema_property **ret) MUST_USE;
+
+/* The properties of a property that is an object, while its schema is there. */
+size_t schema_members(const struct schema_property *p, struct arena *arena,
+		      struct schema_property **ret) MUST_USE;
+/* The elements of one that is an array, without a name; false: nothing is said.
+ */
+bool schema_elements(const struct schema_property *p, struct arena *arena,
+		     struct schema_property *ret) MUST_USE;
 
 /* One of them; false when the schema does not name it. */
 bool schema_property(const struct schema *s, struct str name,

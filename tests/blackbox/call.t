@@ -381,7 +381,7 @@ run_matins tools -- "${server[@]}"
 out_is "tools: a table for people" 'sum — Sum it
   Adds.
     a     number, required
-    list  array
+    list  array of integer
     flag  boolean
     name  string'
 run_matins tools sum -- "${server[@]}"

@@ -16,6 +16,23 @@ cat >offer.py <<-'END'
 	          "to": {"$ref": "#/$defs/address"},
 	          "tags": {"type": "array", "items": {"type": "string"}},
 	          "note": {"type": "string"}}}}
+	PLACE = {"type": "object", "required": ["city", "level"],
+	         "properties": {"city": {"type": "string", "title": "Name of it"},
+	                        "level": {"$ref": "#/$defs/level"},
+	                        "zip": {"type": "string"}}}
+	DEEP = {"name": "deep", "inputSchema": {"type": "object",
+	        "$defs": {"place": PLACE,
+	                  "level": {"type": "integer", "minimum": 3, "maximum": 9}},
+	        "required": ["where", "ways"],
+	        "properties": {
+	          "where": {"$ref": "#/$defs/place"},
+	          "ways": {"type": "array", "minItems": 1,
+	                   "items": {"$ref": "#/$defs/place"}},
+	          "via": {"$ref": "#/$defs/place"}}}}
+	NODE = {"type": "object", "required": ["a", "b", "c", "d", "e"],
+	        "properties": {k: {"$ref": "#/$defs/node"} for k in "abcde"}}
+	ROUND = {"name": "round", "inputSchema": {"type": "object",
+	         "$defs": {"node": NODE}, **NODE}}
 	for line in sys.stdin:
 	    m = json.loads(line)
 	    if "id" not in m:
@@ -23,7 +40,7 @@ cat >offer.py <<-'END'
 	    r = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
 	         "serverInfo": {"name": "s", "version": "1"}}
 	    if m["method"] == "tools/list":
-	        r = {"tools": [TOOL, {"name": "plain", "inputSchema": {"type": "object"}}]}
+	        r = {"tools": [TOOL, DEEP, ROUND, {"name": "plain", "inputSchema": {"type": "object"}}]}
 	    if m["method"] == "tools/call":
 	        r = {"content": [{"type": "text", "text": json.dumps(m["params"].get("arguments"))}]}
 	    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
@@ -42,19 +59,44 @@ exit_is "a tool is described: status 0" 0
 out_like "its arguments with their types" '^    fast +boolean, required'
 out_like "with defaults" '^    count +integer, required, default 1'
 out_like "with choices" '"tea", "coffee"'
-out_like "what is missing" '^  missing: fast, to, tags$'
+out_like "what is missing" '^  missing: fast, to, to\.city, tags$'
 out_unlike "it is said once" '^  wrong: .*missing'
 out_like "what is wrong" '^  wrong: .*count.*9'
 out_unlike "no control character of the server" $'\033'
 out_like "a call, with what was given" \
-	"^    matins call shop.order kind=tea count:=99 fast:=true 'to:=\{\}' 'tags:=\[\]'$"
+	"^    matins call shop.order kind=tea count:=99 fast:=true 'to:=\{\"city\":\"TEXT\"\}' 'tags:=\[\]'$"
 out_like "a step" '^    server = "shop"$'
 out_like "a step: its params" \
-	'^    params = \{ kind = "tea", count = 99, fast = true, to = \{ \}, tags = \[\] \}$'
+	'^    params = \{ kind = "tea", count = 99, fast = true, to = \{ city = "TEXT" \}, tags = \[\] \}$'
 run_matins describe shop.order "kind=it's" --json
 json_is "as JSON" tool order server shop arguments '#6' \
-	arguments[0].given "it's" arguments[1].default 1 missing '#4' \
+	arguments[0].given "it's" arguments[1].default 1 missing '#5' \
 	example.count 1 call "~kind=it"
+run_matins describe shop.deep
+out_like "members of an object" '^    where\.city +string, required$'
+out_like "what a member refers to, with its bounds" \
+	'^    where\.level +integer, required, 3 to 9$'
+out_like "elements of an array" '^    ways +array of object, required$'
+out_like "members of elements" '^    ways\[\]\.zip +string$'
+out_like "a title, where there is no description" '^        Name of it$'
+out_like "missing members" '^  missing: where, where.city, where.level, ways$'
+run_matins describe shop.deep --json
+json_is "as JSON: members, bounds, elements" \
+	arguments[0].properties[1].maximum 9 \
+	arguments[0].properties[0].title "Name of it" \
+	arguments[1].items.properties '#3' missing '#4' \
+	example.where '{"city": "TEXT", "level": 3}' \
+	example.ways[0].level 3
+"$PYTHON" -c 'import json,sys; print(json.dumps(json.load(open(sys.argv[1]))["example"]))' \
+	"$out" >example.json
+run_matins call shop.deep --strict --args @example.json
+exit_is "the example is a call that fits the schema" 0
+run_matins describe shop.deep 'where:={"level":4}' 'via:={}' 'ways:=[]' --json
+json_is "what is given is completed" missing '["where.city", "via.city", "via.level"]' \
+	example.where '{"level": 4, "city": "TEXT"}' example.ways '#0' \
+	arguments[0].properties[1].given 4
+run_matins describe shop.round --json
+exit_is "a schema that goes in circles" 0
 run_matins describe shop.plain
 out_unlike "nothing is missing where nothing is required" 'missing'
 run_matins describe plain -- "$PYTHON" "$PWD/offer.py"

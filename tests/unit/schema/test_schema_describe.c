@@ -103,6 +103,29 @@ TEST(properties, recursive, end)
 	assert_int_equal(schema_properties(s, &fixture_arena, &p), 1);
 }
 
+TEST(members, of_a_property, with_bounds_and_elements)
+{
+	AUTO(schema_freep)
+	struct schema *s = compiled(
+		"{'properties':{'to':{'$ref':'#/$defs/to'},'ways':{"
+		"'type':'array','minItems':2,'items':{'$ref':'#/$defs/to'}}},"
+		"'$defs':{'to':{'type':'object','required':['n'],"
+		"'properties':{'n':{'type':'integer','minimum':3,"
+		"'maximum':9},'m':{}}}}}");
+	struct schema_property *p, *member, element;
+
+	assert_int_equal(schema_properties(s, &fixture_arena, &p), 2);
+	assert_int_equal(schema_members(&p[0], &fixture_arena, &member), 2);
+	assert_true(member[0].is_required);
+	assert_false(member[1].is_required);
+	assert_true(str_is(member[0].minimum, "3"));
+	assert_true(str_is(member[0].maximum, "9"));
+	assert_false(schema_elements(&member[0], &fixture_arena, &element));
+	assert_true(str_is(p[1].min_items, "2"));
+	assert_true(schema_elements(&p[1], &fixture_arena, &element));
+	assert_int_equal(schema_members(&element, &fixture_arena, &member), 2);
+}
+
 /* What elicitation of each revision sends. */
 TEST(properties, of_elicitation, with_choices)
 {
