@@ -76,7 +76,7 @@ static void verify(struct auditor *a, struct str line)
 {
 	static const char *const says[] = {
 		[AUDIT_TORN] = "is torn: a process or the machine ended while "
-			       "it was written",
+			       "it was written, or somebody added it",
 		[AUDIT_CHANGED] = "is not as it was written",
 		[AUDIT_APART] = "does not follow the line before: one was "
 				"changed, added or taken out",

@@ -6,7 +6,7 @@
  * member. A line that was changed, added or taken out is found by the next one;
  * a chain that somebody wrote anew from some line on is not, unless its last
  * hash was kept elsewhere. A line that a crash has torn stands for itself, and
- * the chain goes on behind it.
+ * the chain goes on behind it; so a line that is no JSON may be an added one.
  */
 #ifndef CORE_REPORT_AUDIT_CHAIN_H
 #define CORE_REPORT_AUDIT_CHAIN_H

@@ -219,6 +219,11 @@ forged "a line that is gone" 3d 3
 forged "a line twice" 3p 4
 forged "a line without a hash" '3s/.*/{"event":"call"}/' 3
 forged "lines in another order" '3{h;d};4G' 3
+sed -i '3s/^/no line of this\n/' "$LOG"
+run_matins audit --verify
+exit_is "a line that is no JSON could be torn" 0
+out_like "but it is said that it may be added" 'jsonl:3: the line is torn: .* added it$'
+cp whole "$LOG"
 
 # ---- no line, no call ----
 
