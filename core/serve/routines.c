@@ -8,6 +8,7 @@
 #include "core/base/scan.h"
 #include "core/config/params.h"
 #include "core/config/references.h"
+#include "core/mcp/wire/merged_name.h"
 #include "core/report/render.h"
 #include "core/schema/schema.h"
 #include "core/server/tools.h"
@@ -125,9 +126,8 @@ static int add(struct routines *r, const struct tool_row *row,
 static int add_routine(struct routines *r, const struct routine *routine,
 		       struct err *err)
 {
+	char name[MERGED_NAME_BYTES + 1];
 	struct tool_row row = {
-		.name = arena_printf(&r->arena, ROUTINE_PREFIX "%s",
-				     routine->name),
 		.title = routine->name,
 		.description =
 			routine->description
@@ -137,6 +137,8 @@ static int add_routine(struct routines *r, const struct routine *routine,
 		.schema = params_schema(routine, &r->arena),
 	};
 
+	headed_name(ROUTINE_PREFIX, str_of(routine->name), name);
+	row.name = arena_strdup(&r->arena, name);
 	memcpy(row.words, routine_words, sizeof(row.words));
 	if (add(r, &row, routine, err) < 0)
 		return err_wrap(err, "parameters of routine %s", routine->name);

@@ -48,7 +48,20 @@ cat >open.toml <<-END
 	type = "script"
 	command = "echo"
 	args = ["hello", "\$input.city"]
+	[routines."odd n.äme"]
+	[[routines."odd n.äme".steps]]
+	name = "a"
+	type = "script"
+	command = "echo"
 END
+serve_one tools/list '{}' --routines -c open.toml
+json_file_is "a name is one that models take" one.json \
+	result.tools[0].name routine__greet \
+	result.tools[1].name '~^routine__odd_n___me_[0-9a-f]{16}$' \
+	result.tools[1].title 'odd n.äme'
+MATINS_STATE=$T/odd serve_one tools/call "{\"name\":\"$(_json_at --get one.json result.tools[1].name)\"}" \
+	--routines -c open.toml
+json_file_is "and can be called by" one.json result.isError false
 serve_one tools/list '{}' --routines -c open.toml
 json_file_is "what the steps refer to are the parameters" one.json \
 	result.tools[0].inputSchema.required '["city"]' \

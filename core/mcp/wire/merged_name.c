@@ -89,6 +89,21 @@ void merged_name(struct str server, struct str tool,
 		add_hash(server, tool, at);
 }
 
+void headed_name(const char *head, struct str name,
+		 char out[MERGED_NAME_BYTES + 1])
+{
+	const bool exact = is_all_plain(name) && !ends_in_hash(name) &&
+			   strlen(head) + name.n <= MERGED_NAME_BYTES;
+	const char *end =
+		out + MERGED_NAME_BYTES - (exact ? 0 : HASH_DIGITS + 1);
+	char *at = add_plain(out, end, str_of(head));
+
+	at = add_plain(at, end, name);
+	*at = '\0';
+	if (!exact)
+		add_hash(str_of(head), name, at);
+}
+
 bool merged_name_tool(struct str name, struct str server, struct str *ret_tool)
 {
 	const size_t before = strlen(HEAD) + server.n;

@@ -26,6 +26,9 @@
 /* Write the name and its NUL. */
 void merged_name(struct str server, struct str tool,
 		 char out[MERGED_NAME_BYTES + 1]);
+/* Write HEAD and a name, with a hash by the same rule. */
+void headed_name(const char *head, struct str name,
+		 char out[MERGED_NAME_BYTES + 1]);
 /* Read the tool out of the name of one of this server's tools; false: it is
    no such name, or has a hash. */
 bool merged_name_tool(struct str name, struct str server, struct str *ret_tool)

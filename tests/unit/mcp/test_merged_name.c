@@ -26,6 +26,23 @@ TEST(merged_name, plain_parts, stand_as_they_are_and_can_be_read)
 	assert_true(str_is(tool, "_b__c"));
 }
 
+TEST(headed_name, other_characters_or_too_long, ends_in_a_hash)
+{
+	char name[MERGED_NAME_BYTES + 1], other[MERGED_NAME_BYTES + 1];
+	char text[200];
+
+	headed_name("routine__", STR("night_ly-2"), name);
+	assert_string_equal(name, "routine__night_ly-2");
+	headed_name("routine__", STR("a b"), name);
+	headed_name("routine__", STR("a.b"), other);
+	assert_memory_equal(name, "routine__a_b_", 13);
+	assert_memory_equal(other, "routine__a_b_", 13);
+	assert_string_not_equal(name, other);
+	memset(text, 'x', sizeof(text));
+	headed_name("routine__", (struct str){text, sizeof(text)}, name);
+	assert_int_equal(strlen(name), MERGED_NAME_BYTES);
+}
+
 TEST(merged_name, another_server_or_no_such_name, is_not_read)
 {
 	static const char *const bad[] = {"mcp__a__",	"mcp__a",
