@@ -53,6 +53,11 @@ static int find_servers(const struct args *args, const struct config *c,
 	for (size_t i = 0; i < given.n; i++) {
 		struct str rest = str_of(given.item[i]);
 
+		if (!rest.n)
+			return args_bad("servers", "",
+					"a name; for none of them write "
+					"--routines alone",
+					err);
 		while (rest.n) {
 			struct str one = str_trim(str_cut(&rest, ','));
 			const char *name = arena_strndup(arena, one.p, one.n);

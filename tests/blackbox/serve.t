@@ -62,6 +62,9 @@ json_file_is "a name is one that models take" one.json \
 MATINS_STATE=$T/odd serve_one tools/call "{\"name\":\"$(_json_at --get one.json result.tools[1].name)\"}" \
 	--routines -c open.toml
 json_file_is "and can be called by" one.json result.isError false
+run_matins serve --servers '' -c open.toml
+exit_is "no server at all: status 64" 64
+err_like "no server at all: it says so" '--servers: "" is not a name'
 serve_one tools/list '{}' --routines -c open.toml
 json_file_is "what the steps refer to are the parameters" one.json \
 	result.tools[0].inputSchema.required '["city"]' \
