@@ -125,6 +125,7 @@ static const char *value_name(const struct schema_property *p,
 			      struct arena *arena)
 {
 	AUTO(buf_release) struct buf words = BUF_INIT(BUF_UNBOUNDED);
+	const unsigned types = p->types & ~(unsigned)SCHEMA_TYPE_NULL;
 
 	for (size_t i = 0; i < p->n_choices && i < 20; i++) {
 		buf_adds(&words, i ? "|" : "");
@@ -133,13 +134,13 @@ static const char *value_name(const struct schema_property *p,
 	}
 	if (words.n && words.p[0] >= 'a' && !memchr(words.p, ' ', words.n))
 		return arena_strdup(arena, buf_cstr(&words));
-	return p->types == SCHEMA_TYPE_STRING ? "TEXT"
-	       : p->types == SCHEMA_TYPE_INTEGER ||
-			       p->types == SCHEMA_TYPE_NUMBER
+	/* text wherever a string may stand, as schema_property_type() has it */
+	return types & SCHEMA_TYPE_STRING ? "TEXT"
+	       : types && !(types & ~(unsigned)(SCHEMA_TYPE_INTEGER |
+						SCHEMA_TYPE_NUMBER))
 		       ? "N"
-	       : p->types == SCHEMA_TYPE_ARRAY ? "VALUE"
-	       : p->types		       ? "JSON"
-					       : "VALUE";
+	       : types && types != SCHEMA_TYPE_ARRAY ? "JSON"
+						     : "VALUE";
 }
 
 static const char *help_of(const struct schema_property *p, struct arena *arena)
@@ -172,6 +173,9 @@ static const struct option *make_options(const struct action *a,
 			strcmp(names[i], plain_name(&p[i], arena)) != 0;
 		const char *help = help_of(&p[i], arena);
 
+		/* "--" ends the options: `call --args` can give this one */
+		if (!*names[i])
+			continue;
 		rows[at++] = (struct option){
 			names[i], 0,
 			is_flag(&p[i]) ? NULL : value_name(&p[i], arena),

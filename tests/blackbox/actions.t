@@ -111,7 +111,16 @@ cat >twins.toml <<-END
 	max_results = { type = "integer" }
 	no_hot = { type = "string" }
 	hot = { type = "boolean" }
+	either = { anyOf = [{ type = "integer" }, { type = "string" }] }
+	maybe = { type = ["integer", "null"] }
+	"" = { type = "string" }
 END
+run_matins 'do' twins --kind a --max-results 1 --either 3 --maybe 4 -c twins.toml
+out_like "a string wherever the schema takes one" '"either": "3".*"maybe": 4'
+run_matins 'do' twins --help -c twins.toml
+out_like "help says that it is one" '--either TEXT'
+out_like "a number that may be null is a number" '--maybe N'
+out_unlike "a parameter without a name is no option" '^ +-- '
 run_matins 'do' twins --help -c twins.toml
 out_like "two parameters of one option: the second has a number" \
 	'--max-results-2 N +max_results;'
