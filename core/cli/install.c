@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
+#include "core/base/log.h"
 #include "core/base/loop.h"
 #include "core/base/scan.h"
 #include "core/base/state_dir.h"
