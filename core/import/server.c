@@ -544,39 +544,41 @@ static const char *set_aside(struct taking *t, const char *name,
 	return arena_printf(t->arena, "${%s}", name);
 }
 
-static const char *hide_argument(struct taking *t, const char *text)
+/* name  bytes of the "--name=" that it begins with; 0: without */
+static const char *hide_argument(struct taking *t, const char *text,
+				 size_t name)
 {
-	const char *equals = text[0] == '-' ? strchr(text, '=') : NULL;
-
-	(void)set_aside(t, "", equals ? equals + 1 : text);
+	(void)set_aside(t, "", text + name);
 	LOSE(t, "an argument is a credential, which matins hands over as a "
 		"variable alone: env = { NAME = { file = … } } with the NAME "
 		"that the server reads; *** stands in its place");
-	return arena_printf(t->arena, "%.*s***",
-			    equals ? (int)(equals + 1 - text) : 0, text);
+	return arena_printf(t->arena, "%.*s***", (int)name, text);
 }
 
 static const char *put_argument(struct taking *t, const struct launch *l,
 				size_t i)
 {
-	const char *before = i ? l->args.item[i - 1] : "",
+	const char *raw = l->args.item[i],
+		   *before = i ? l->args.item[i - 1] : "",
 		   *what = arena_printf(t->arena, "argument %zu", i + 1);
-	const struct word w = words_read(t->src, l->args.item[i]);
-	const char *equals = strchr(w.text, '=');
+	const struct word w = words_read(t->src, raw);
+	struct str value = str_of(raw);
+	const struct str name = str_cut(&value, '=');
+	/* a variable before the "=" is no name of an option */
+	const bool is_option =
+		*raw == '-' && value.p && str_find(name, '$') == name.n;
 
 	/* -e NAME=VALUE of a container: a variable of the program */
-	if (!w.why && equals && launch_is_container(l) &&
+	if (!w.why && value.p && launch_is_container(l) &&
 	    str_has_word("-e --env", str_of(before))) {
-		const char *name = arena_strndup(t->arena, w.text,
-						 (size_t)(equals - w.text));
-
-		pairs_set(&t->env, t->arena, name, equals + 1, true);
-		return name;
+		what = arena_strndup(t->arena, name.p, name.n);
+		pairs_set(&t->env, t->arena, what, value.p, true);
+		return what;
 	}
 	if (!has_value(t, &w, what))
-		return l->args.item[i];
+		return raw;
 	return w.has_secret || literal_argument(str_of(before), str_of(w.now))
-		       ? hide_argument(t, w.now)
+		       ? hide_argument(t, w.now, is_option ? name.n + 1 : 0)
 		       : w.now;
 }
 

@@ -106,6 +106,7 @@ static void add_input(struct translation *t, struct str id)
 	struct arena *arena = t->src->arena;
 	const struct toml_value *all = t->src->inputs, *input = NULL, *v;
 	const char *value;
+	bool is_password;
 
 	for (size_t i = 0; all && all->type == TOML_ARRAY && i < all->array.n;
 	     i++) {
@@ -114,9 +115,9 @@ static void add_input(struct translation *t, struct str id)
 			input = &all->array.item[i];
 	}
 	v = toml_get(input, "password");
-	if (v && v->type == TOML_BOOLEAN && v->boolean)
-		input = NULL;
-	v = toml_get(input, "default");
+	is_password = v && v->type == TOML_BOOLEAN && v->boolean;
+	t->w->has_secret |= is_password;
+	v = is_password ? NULL : toml_get(input, "default");
 	value = v ? words_text(v, arena) : NULL;
 	if (value && (!*value || strchr(value, '}')))
 		value = NULL;

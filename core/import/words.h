@@ -26,7 +26,8 @@ struct word {
 				 `missing` is not set */
 	const char *missing;
 	bool has_any;	 /* a variable was replaced in `now` */
-	bool has_secret; /* the value of one is a credential */
+	bool has_secret; /* the value of one is a credential, by its look or as
+			    the input of a password */
 };
 
 struct word words_read(const struct import_source *src, const char *raw)

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# `import`: a credential that a person gives reaches no configuration, and what
+# a definition says is carried or listed.
+
+# shellcheck source=tests/blackbox/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+
+# servers BODY: import them, and write them into a new configuration
+servers() {
+	rm -rf matins.toml keys
+	printf '{"inputs": [{"type": "promptString", "id": "pw", "password": true},
+		{"type": "promptString", "id": "tok", "password": true}],
+		"mcpServers": {%s}}' "$1" >given.json
+	run_matins import given.json --write
+}
+
+# ---- inputs that are passwords ----
+
+export PW=p=wordless TOK=tea
+servers '
+	"a": {"command": "true", "args": ["--db=${input:pw}", "user/${input:pw}@h",
+		"${input:pw}", "--token", "${input:tok}", "-p${input:pw}=x", "kept"]},
+	"b": {"command": "true", "env": {"CONN": "Server=h;Uid=u;Pw=${input:pw}", "P": "${input:pw}"}},
+	"d": {"command": "docker", "args": ["run", "-e", "CONN=u:${input:pw}", "x"]},
+	"c": {"url": "https://h.example/${input:pw}", "headers": {"X-A": "a ${input:pw}"}}'
+exit_is "passwords: status" 0
+unlike "no value of a password is in the configuration, or shown" \
+	"$(cat matins.toml "$out" "$err")" 'wordless|tea"'
+file_has "*** stands in the place of each argument that has one" matins.toml \
+	'args = ["--db=***", "***", "***", "--token", "***", "***", "kept"]'
+file_has "a variable with one is a reference" matins.toml 'env.CONN = { file = "keys/b-CONN" }'
+is "its file has the whole text" "$(<keys/b-CONN)" 'Server=h;Uid=u;Pw=p=wordless'
+is "which is the user's alone" "$(stat -c %a keys/b-CONN)" 600
+file_has "a variable that is one stays one" matins.toml 'env.P = { env = "PW" }'
+file_has "one of a container is a reference, too" matins.toml 'env.CONN = { file = "keys/d-CONN" }'
+file_has "a variable stands in a header" matins.toml 'headers.X-A = "a ${PW}"'
+file_has "a server whose argument was one is off" matins.toml 'enabled = false'
+
+done_testing
