@@ -227,8 +227,9 @@ static bool is_random(struct str s)
 	       !is_file(s);
 }
 
-/* Value of "api_key=VALUE", "X-Api-Key: VALUE", "--token VALUE" or of the
-   member of JSON "token": "VALUE", at the beginning of a word. */
+/* Value of "api_key=VALUE", "X-Api-Key: VALUE", "--token VALUE", of the default
+   in "${TOKEN:-VALUE}" or of the member of JSON "token": "VALUE", at the
+   beginning of a word. */
 static const char *named_at(struct str s, struct str *ret)
 {
 	struct str name = {s.p, 0}, rest;
@@ -241,7 +242,7 @@ static const char *named_at(struct str s, struct str *ret)
 		rest = str_skip(rest, 3);
 	else if (str_starts(rest, "\": \""))
 		rest = str_skip(rest, 4);
-	else if (str_starts(rest, ": "))
+	else if (str_starts(rest, ": ") || str_starts(rest, ":-"))
 		rest = str_skip(rest, 2);
 	else if (str_starts(rest, "=") || str_starts(rest, ":") ||
 		 (str_starts(rest, " ") && str_starts(name, "--")))
@@ -254,15 +255,22 @@ static const char *named_at(struct str s, struct str *ret)
 								     : NULL;
 }
 
+/* Does a word begin there? The default of "${NAME:-VALUE}" is one. */
+static bool is_begin(struct str text, size_t i)
+{
+	return !i || !is_token_char(text.p[i - 1]) ||
+	       (i > 1 && text.p[i - 1] == '-' && text.p[i - 2] == ':');
+}
+
 const char *literal_find(struct str text, struct str *ret)
 {
 	for (size_t i = 0; text.p && i < text.n; i++) {
 		struct str rest = str_skip(text, i);
 		const char *what = NULL;
 
-		if (!i || !is_token_char(text.p[i - 1]))
+		if (is_begin(text, i))
 			what = form_at(rest, ret);
-		if (!what && (!i || !is_token_char(text.p[i - 1])))
+		if (!what && is_begin(text, i))
 			what = named_at(rest, ret);
 		if (what)
 			return what;
