@@ -23,10 +23,12 @@
 #include "core/config/paths.h"
 #include "core/config/server_url.h"
 #include "core/import/tree.h"
+#include "core/import/words.h"
 #include "core/install/bundle.h"
 #include "core/install/kinds.h"
 #include "core/install/depot.h"
 #include "core/install/files.h"
+#include "core/secret/literal.h"
 
 const struct option options_add[] = {
 	{"name", 0, "NAME", "name of the server in the configuration"},
@@ -318,11 +320,21 @@ static int make_custom(struct adding *a, struct err *err)
 static int make_url(struct adding *a, struct err *err)
 {
 	const struct plain_http plain = {.is_allowed = false};
+	struct word w;
 	struct url url;
 
-	if (server_url_read(a->source, &plain, &a->f.arena, &url, err) < 0)
+	a->f.src.folder = a->to.dir;
+	w = words_read(&a->f.src, a->source);
+	if (w.why)
+		return err_set(err, ERR_USAGE, "add url: the url %s", w.why);
+	if (!w.now)
+		return err_set(err, ERR_CREDENTIAL,
+			       "add url: the url needs the variable %s, which "
+			       "is not set",
+			       w.missing);
+	if (server_url_read(w.now, &plain, &a->f.arena, &url, err) < 0)
 		return -1;
-	add_text(a, "url", a->source);
+	add_text(a, "url", w.text);
 	return 0;
 }
 
@@ -526,9 +538,50 @@ static int read_words(struct adding *a, struct err *err)
 	return args_has(a->args, "print") ? 0 : refuse_known(a, err);
 }
 
+/* The table, its comment and the record of the files would have the words of
+   the command line in clear. */
+static int refuse_credentials(struct adding *a, struct err *err)
+{
+	const struct strlist sets = args_all(a->args, "set", &a->f.arena);
+	const char *what = NULL, *before = "";
+	struct str ignored;
+
+	if (strstr(a->source, "://"))
+		what = literal_find(str_of(a->source), &ignored);
+	if (what)
+		return err_set(err, ERR_USAGE,
+			       "add: the url has what looks like %s, and would "
+			       "be written in clear; set a variable to that, "
+			       "and write ${NAME} in its place",
+			       what);
+	for (size_t i = 0; i < sets.n && !what; i++)
+		what = literal_find(str_of(sets.item[i]), &ignored);
+	if (what)
+		return err_set(err, ERR_USAGE,
+			       "add: a value of --set looks like %s, and would "
+			       "be written in clear; leave it out, and add "
+			       "env.NAME = { file = \"PATH\" } to the table",
+			       what);
+	for (size_t i = 0; a->args->after && a->args->after[i]; i++) {
+		what = literal_argument(str_of(before),
+					str_of(a->args->after[i]));
+		if (what)
+			return err_set(
+				err, ERR_USAGE,
+				"add: argument %zu looks like %s, and would be "
+				"written in clear; leave it out, and add "
+				"env.NAME = { file = \"PATH\" } to the table, "
+				"with the NAME that the server reads",
+				i + 1 - (a->kind == INSTALL_CUSTOM), what);
+		before = a->args->after[i];
+	}
+	return 0;
+}
+
 static int add(struct adding *a, struct err *err)
 {
-	if (read_words(a, err) < 0 || install(a, err) < 0)
+	if (read_words(a, err) < 0 || refuse_credentials(a, err) < 0 ||
+	    install(a, err) < 0)
 		return -1;
 	return a->has_failed ? STATUS_NOT_STARTED : 0;
 }
