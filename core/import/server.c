@@ -314,14 +314,18 @@ static void take_timeout(struct taking *t, const struct key *k,
 		LOSE(t, "%s is no time of up to a day", name);
 }
 
+/* A boolean; of a database, which has none, 0 or 1. */
 static void take_switch(struct taking *t, const struct key *k, const char *name,
 			const struct toml_value *v)
 {
+	const char *text = words_text(v, t->arena);
+	const bool is_on = text && str_has_word("true 1", str_of(text));
+
 	(void)k;
-	if (v->type != TOML_BOOLEAN)
+	if (!is_on && !(text && str_has_word("false 0", str_of(text))))
 		LOSE(t, "%s is neither true nor false", name);
 	else
-		t->is_off = v->boolean == (strcmp(name, "disabled") == 0);
+		t->is_off = is_on == (strcmp(name, "disabled") == 0);
 }
 
 static void take_login(struct taking *t, const struct key *k, const char *name,

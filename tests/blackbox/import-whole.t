@@ -36,4 +36,25 @@ file_has "one of a container is a reference, too" matins.toml 'env.CONN = { file
 file_has "a variable stands in a header" matins.toml 'headers.X-A = "a ${PW}"'
 file_has "a server whose argument was one is off" matins.toml 'enabled = false'
 
+# ---- switches ----
+
+servers '"a": {"command": "true", "enabled": 0}, "b": {"command": "true", "disabled": "true"},
+	"c": {"command": "true", "enabled": "1"}, "d": {"command": "true", "disabled": 0},
+	"e": {"command": "true", "enabled": 2}'
+is "0 and 1 are a switch, too" "$(grep -B 2 '^enabled = false' matins.toml | grep -o 'servers\..')" \
+	$'servers.a\nservers.b'
+is "nothing else is" "$(grep '^# not carried' matins.toml)" \
+	'# not carried: enabled is neither true nor false'
+"$PYTHON" - given.db <<-'END'
+	import sqlite3, sys
+	db = sqlite3.connect(sys.argv[1])
+	db.execute("CREATE TABLE mcp_servers (name TEXT PRIMARY KEY, command TEXT, enabled INTEGER)")
+	db.executemany("INSERT INTO mcp_servers VALUES (?, 'true', ?)", [("off", 0), ("on", 1)])
+	db.commit()
+	db.close()
+END
+rm matins.toml
+run_matins import given.db --write
+is "in a database, too" "$(grep -B 2 '^enabled = false' matins.toml | grep -o 'servers\..*')" 'servers.off]'
+
 done_testing
