@@ -622,6 +622,9 @@ static void put_program(struct taking *t, struct launch *l)
 	put_folder(t, is_relative);
 	for (size_t i = 0; i < t->env.n; i++)
 		put_variable(t, &t->env.item[i]);
+	for (size_t i = 0; i < t->headers.n; i++)
+		LOSE(t, "headers.%s is for a url; a program is sent none",
+		     t->headers.item[i].name);
 	t->s->is_usable = true;
 	if (launch_is_container(l))
 		NOTE(t, "a container runs outside of the sandbox; to allow "
@@ -691,6 +694,8 @@ static const char *hide_in_url(struct taking *t, const char *url)
 	return arena_strdup(t->arena, buf_cstr(&out));
 }
 
+#define FOR_PROGRAM "%s%s is for a program; nothing is started for a url"
+
 static void put_url(struct taking *t)
 {
 	const struct word w = words_read(t->src, t->text[URL]);
@@ -707,9 +712,12 @@ static void put_url(struct taking *t)
 		put(t, NULL, "transport", of_text("sse"));
 	for (size_t i = 0; i < t->headers.n; i++)
 		put_header(t, &t->headers.item[i]);
+	if (t->text[CWD])
+		LOSE(t, FOR_PROGRAM, "cwd", "");
+	if (t->args.n)
+		LOSE(t, FOR_PROGRAM, "args", "");
 	for (size_t i = 0; i < t->env.n; i++)
-		LOSE(t, "env.%s is for a program; nothing is started for a url",
-		     t->env.item[i].name);
+		LOSE(t, FOR_PROGRAM, "env.", t->env.item[i].name);
 	for (size_t i = 1; i < t->s->asked.n; i += 2)
 		LOSE(t, "%s %s of `matins exec` is for a program",
 		     t->s->asked.item[i - 1], t->s->asked.item[i]);
@@ -875,7 +883,7 @@ static void unbridge(struct taking *t, struct launch *l)
 			  headers.item[i].value, true);
 	for (size_t i = 0; i < left.n; i++)
 		LOSE(t, "%s of mcp-remote has no counterpart", left.item[i]);
-	t->env.n = 0;
+	t->env.n = t->args.n = 0;
 	t->text[URL] = url;
 	l->program = NULL;
 	NOTE(t, "mcp-remote is not needed; matins speaks to the URL itself");

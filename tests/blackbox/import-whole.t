@@ -36,6 +36,24 @@ file_has "one of a container is a reference, too" matins.toml 'env.CONN = { file
 file_has "a variable stands in a header" matins.toml 'headers.X-A = "a ${PW}"'
 file_has "a server whose argument was one is off" matins.toml 'enabled = false'
 
+# ---- what has no place is listed ----
+
+servers '
+	"p": {"command": "true", "headers": {"X-A": "1"}, "bearer_token_env_var": "TOK"},
+	"u": {"url": "https://h.example/mcp", "cwd": "/srv", "args": ["--key", "hunter2"]},
+	"b": {"command": "npx", "args": ["mcp-remote", "https://b.example/mcp"]}'
+exit_is "keys of the other kind: status" 0
+for key in X-A Authorization; do
+	file_has "a header of a program: $key" matins.toml \
+		"# not carried: headers.$key is for a url; a program is sent none"
+done
+for key in cwd args; do
+	file_has "of a url: $key" matins.toml \
+		"# not carried: $key is for a program; nothing is started for a url"
+done
+is "nothing else" "$(grep -c '^# not carried' matins.toml)" 4
+file_unlike "and no value of it" matins.toml hunter2
+
 # ---- switches ----
 
 servers '"a": {"command": "true", "enabled": 0}, "b": {"command": "true", "disabled": "true"},
