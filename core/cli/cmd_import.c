@@ -21,6 +21,7 @@
 #include "core/config/server_url.h"
 #include "core/import/clients.h"
 #include "core/import/set.h"
+#include "core/import/words.h"
 
 /* "|claude-desktop|claude-code|…" */
 #define IMPORT_CLIENT(name, ...) "|" name
@@ -100,6 +101,21 @@ static void add_server(void *arg, const char *name,
 	(void)set_add(&im->set, &s);
 }
 
+/* Tell of files of other clients that mcporter would read, too. */
+static void say_imports(struct import *im, const char *path,
+			const struct toml_value *root)
+{
+	const struct toml_value *imports = toml_get(root, "imports");
+	struct strlist all = {NULL, 0};
+
+	if (imports && toml_get(root, "mcpServers"))
+		all = words_list(imports, &im->f.arena);
+	if (all.n)
+		log_warning("import: %s: not carried: imports of %s; `matins "
+			    "import --from CLIENT` reads each",
+			    path, list_join(&all, ", ", &im->f.arena));
+}
+
 /* ret_n  how many definitions the file has */
 static int read_file(struct import *im, const char *path, size_t *ret_n,
 		     struct err *err)
@@ -111,6 +127,7 @@ static int read_file(struct import *im, const char *path, size_t *ret_n,
 		return -1;
 	*ret_n = client_servers(&im->f.src, &root, tree_format_of(path),
 				add_server, im);
+	say_imports(im, path, &root);
 	if (is_full(im))
 		return err_set(err, ERR_LIMIT,
 			       "%s: %d servers or more, or more than %d values "

@@ -54,6 +54,13 @@ done
 is "nothing else" "$(grep -c '^# not carried' matins.toml)" 4
 file_unlike "and no value of it" matins.toml hunter2
 
+printf '{"imports": ["cursor", "codex"], "mcpServers": {"a": {"command": "true"}}}' >given.json
+run_matins import given.json
+err_like "files that another one brings" 'given\.json: not carried: imports of cursor, codex; .*import --from'
+printf '{"imports": [], "mcpServers": {"a": {"command": "true"}}}' >given.json
+run_matins import given.json
+err_unlike "an empty list of them" 'not carried'
+
 # ---- switches ----
 
 servers '"a": {"command": "true", "enabled": 0}, "b": {"command": "true", "disabled": "true"},
