@@ -183,6 +183,8 @@ static void take_program(struct taking *t, const struct key *k,
 		LOSE(t, "%s is no text", name);
 		return;
 	}
+	if (v->type == TOML_ARRAY && words.n != v->array.n)
+		LOSE(t, "%s is not a list of texts alone", name);
 	if (v->type == TOML_STRING && is_line(t, words.item[0]))
 		(void)!secret_split_words(str_of(words.item[0]), t->arena,
 					  &words, ERR_IGNORED);
@@ -230,7 +232,13 @@ static void take_env(struct taking *t, const struct key *k, const char *name,
 	const size_t lost = t->s->lost.n;
 
 	take_pairs(t, k, name, v, &t->env);
-	t->s->has_unread |= t->s->lost.n > lost;
+	if (v->type != TOML_TABLE)
+		t->s->has_unread |= t->s->lost.n > lost;
+	/* null sets nothing */
+	for (size_t i = 0; v->type == TOML_TABLE && i < v->table.n; i++)
+		t->s->has_unread |=
+			v->table.member[i].value.type != TOML_NULL &&
+			!words_text(&v->table.member[i].value, t->arena);
 }
 
 static void take_headers(struct taking *t, const struct key *k,
@@ -475,7 +483,8 @@ static const struct key *find_key(const char *name)
 /* Does a value say what is so without it? */
 static bool is_empty(const struct toml_value *v)
 {
-	return (v->type == TOML_STRING && !v->string.n) ||
+	return v->type == TOML_NULL ||
+	       (v->type == TOML_STRING && !v->string.n) ||
 	       (v->type == TOML_ARRAY && !v->array.n) ||
 	       (v->type == TOML_TABLE && !v->table.n);
 }
@@ -734,7 +743,8 @@ struct toml_member *server_member(const struct toml_value *table, bool is_args)
 	     i++) {
 		struct toml_member *m = &table->table.member[i];
 		const struct key *k = find_key(m->key);
-		const bool is_program = k && k->take == take_program;
+		const bool is_program = k && k->take == take_program &&
+					m->value.type != TOML_NULL;
 
 		if (is_program && m->value.type == TOML_TABLE)
 			found = server_member(&m->value, is_args);
@@ -758,7 +768,7 @@ static void count_starts(const struct toml_value *table, struct starts *n)
 
 		if (!k)
 			continue;
-		if (k->take == take_program) {
+		if (k->take == take_program && m->value.type != TOML_NULL) {
 			count_starts(&m->value, &in);
 			n->programs += in.programs > 1 ? in.programs : 1;
 			n->args += in.args;

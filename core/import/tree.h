@@ -3,8 +3,8 @@
  * YAML become tables, arrays and values of core/toml/toml.h.
  *
  * A table keeps the order of its members, and members of one name side by
- * side: what a client would overwrite can be told. null is no member, and no
- * element. `line` and `col` say where a value begins; of JSON `line` is 0 and
+ * side: what a client would overwrite can be told. A column without a value is
+ * no member. `line` and `col` say where a value begins; of JSON `line` is 0 and
  * `col` the offset. Pure, but for libraries that are loaded on first use.
  */
 #ifndef CORE_IMPORT_TREE_H

@@ -24,7 +24,7 @@ static struct toml_value of_number(double number)
 	return (struct toml_value){.type = TOML_FLOAT, .real = number};
 }
 
-/* Elements or members that are not null; the depth is bounded already. */
+/* Elements or members; the depth is bounded already. */
 static struct toml_value of_children(const struct json *j, struct place at,
 				     enum toml_type type, struct arena *arena)
 {
@@ -35,8 +35,6 @@ static struct toml_value of_children(const struct json *j, struct place at,
 	     c = json_next(c)) {
 		const struct place of = {at.text, it.value};
 
-		if (json_type(c) == SCAN_NULL)
-			continue;
 		if (type == TOML_TABLE)
 			(void)tree_add(&v, json_name(c), of_json(c, of, arena),
 				       arena);
@@ -52,7 +50,9 @@ static struct toml_value of_json(const struct json *j, struct place at,
 	struct toml_value v = {.type = TOML_BOOLEAN,
 			       .boolean = json_type(j) == SCAN_TRUE};
 
-	if (json_type(j) == SCAN_STRING) {
+	if (json_type(j) == SCAN_NULL) {
+		v.type = TOML_NULL;
+	} else if (json_type(j) == SCAN_STRING) {
 		v.type = TOML_STRING;
 		v.string = arena_str(arena, str_of(json_string(j)));
 	} else if (json_type(j) == SCAN_NUMBER) {

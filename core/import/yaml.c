@@ -112,8 +112,6 @@ static int of_collection(struct reader *r, bool is_table, unsigned depth,
 			if (next(r) < 0)
 				return -1;
 		}
-		if (is_null(r))
-			continue;
 		if (of_event(r, depth + 1, &value) < 0)
 			return -1;
 		if (is_table)
@@ -159,7 +157,8 @@ static int of_event(struct reader *r, unsigned depth, struct toml_value *ret)
 	} else {
 		anchor = r->event.data.scalar.anchor;
 		name = arena_strdup(r->arena, (const char *)anchor);
-		*ret = of_scalar(r);
+		*ret = is_null(r) ? (struct toml_value){.type = TOML_NULL}
+				  : of_scalar(r);
 	}
 	ret->line = (uint32_t)at.line + 1;
 	ret->col = (uint32_t)at.column + 1;

@@ -506,7 +506,7 @@ const char *toml_type_name(enum toml_type type)
 {
 	static const char *const names[] = {
 		"string", "integer", "float", "boolean",
-		"date",	  "array",   "table",
+		"date",	  "array",   "table", "null",
 	};
 
 	return names[type];
@@ -571,6 +571,9 @@ void toml_to_json(const struct toml_value *v, struct buf *out)
 	case TOML_ARRAY:
 	case TOML_TABLE:
 		list_to_json(v, out);
+		break;
+	case TOML_NULL:
+		buf_adds(out, "null");
 		break;
 	}
 }

@@ -31,6 +31,7 @@ enum toml_type {
 	TOML_DATETIME, /* also dates and times; text in .string */
 	TOML_ARRAY,
 	TOML_TABLE,
+	TOML_NULL, /* of other formats; never of toml_parse() */
 };
 
 struct toml_member;

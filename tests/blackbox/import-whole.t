@@ -54,6 +54,21 @@ done
 is "nothing else" "$(grep -c '^# not carried' matins.toml)" 4
 file_unlike "and no value of it" matins.toml hunter2
 
+servers '"null": null,
+	"n": {"command": "true", "args": ["a", null, "b"], "cwd": null, "env": {"K": null, "L": "l"}},
+	"w": {"command": ["true", null]},
+	"u": {"command": null, "args": null, "url": "https://h.example/mcp"}'
+err_like "a server that is null" 'null: not imported: .*neither a program nor a url'
+for line in 'args is not a list of texts alone' 'env.K is no text' \
+	'command is not a list of texts alone'; do
+	file_has "of null: $line" matins.toml "# not carried: $line"
+done
+is "a key that is null says nothing" "$(grep -c '^# not carried' matins.toml)" 3
+file_has "what stands beside it is carried" matins.toml 'env.L = "l"'
+printf 'extensions:\n  n:\n    cmd: "true"\n    args: [a, ~]\n' >given.yaml
+run_matins import given.yaml
+out_like "null of YAML" '^# not carried: args is not a list of texts alone'
+
 printf '{"imports": ["cursor", "codex"], "mcpServers": {"a": {"command": "true"}}}' >given.json
 run_matins import given.json
 err_like "files that another one brings" 'given\.json: not carried: imports of cursor, codex; .*import --from'

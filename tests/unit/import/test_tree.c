@@ -41,7 +41,7 @@ static const struct same {
 	const char *text, *json; /* NULL: an error */
 } trees[] = {
 	{TREE_JSON, "{\"a\": [1, null, \"x\"], \"n\": null} // y",
-	 "{\"a\":[1,\"x\"]}"},
+	 "{\"a\":[1,null,\"x\"],\"n\":null}"},
 	{TREE_JSON, "{\"a\": 1, \"a\": 2}", "{\"a\":1,\"a\":2}"},
 	{TREE_JSON, "{\"a\": \"\\u0000\"}", NULL},
 	{TREE_JSON, "{a: 1}", NULL},
@@ -51,7 +51,7 @@ static const struct same {
 	{TREE_JSON, "{\"a\": \"// x\r, y\"}", NULL},
 	{TREE_TOML, "a = [1, 'x']", "{\"a\":[1,\"x\"]}"},
 	{TREE_YAML, "a: [1, ~, \"1\", yes, true, 08, x]",
-	 "{\"a\":[1,\"1\",\"yes\",true,\"08\",\"x\"]}"},
+	 "{\"a\":[1,null,\"1\",\"yes\",true,\"08\",\"x\"]}"},
 	{TREE_YAML, "a: &x {b: 1}\nc: *x", "{\"a\":{\"b\":1},\"c\":{\"b\":1}}"},
 	{TREE_YAML, "", "{}"},
 	{TREE_YAML, "a: [", NULL},
