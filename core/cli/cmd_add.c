@@ -496,6 +496,14 @@ static int place(struct adding *a, bool *ret_is_new, struct err *err)
 	return draft_place(&a->draft, config, buf_cstr(&written), err);
 }
 
+/* The comment above its table, behind "# from ". */
+static const char *from_of(struct adding *a)
+{
+	return arena_printf(&a->f.arena, "matins add %s %s%s%s", a->about.kind,
+			    a->source, *a->about.version ? ", version " : "",
+			    a->about.version);
+}
+
 static int install(struct adding *a, struct err *err)
 {
 	const bool has_tree = a->kind != INSTALL_URL;
@@ -508,9 +516,7 @@ static int install(struct adding *a, struct err *err)
 		return -1;
 	if (makers[a->kind](a, err) < 0)
 		return -1;
-	a->s.from = arena_printf(
-		&a->f.arena, "matins add %s %s%s%s", a->about.kind, a->source,
-		*a->about.version ? ", version " : "", a->about.version);
+	a->s.from = from_of(a);
 	if (has_tree && place(a, &is_new, err) < 0)
 		return -1;
 	if (has_tree && trace(a, err) < 0)
@@ -847,8 +853,44 @@ static int try_upgrade(struct adding *a, struct err *err)
 	return 0;
 }
 
+/* Name the new version in the comment above the table, where that is as `add`
+   wrote it. */
+static int renew_comment(struct adding *a, const char *old, struct err *err)
+{
+	AUTO(buf_release) struct buf table = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	const char *begin = arena_printf(&a->f.arena, "# from matins add %s ",
+					 a->about.kind),
+		   *end = arena_printf(&a->f.arena, "%s%s",
+				       *old ? ", version " : "", old),
+		   *at;
+	struct str before, line;
+
+	buf_adds(&table, "\n[servers.");
+	edit_add_key(&table, a->s.name);
+	buf_adds(&table, "]\n");
+	if (rewrite_lock(&a->to, a->args, err) < 0)
+		return -1;
+	before = buf_str(&a->to.old);
+	at = memmem(before.p, before.n, table.p, table.n);
+	if (!at)
+		return 0;
+	line = (struct str){before.p, (size_t)(at - before.p)};
+	at = memrchr(line.p, '\n', line.n);
+	before.n = at ? (size_t)(at + 1 - before.p) : 0;
+	line = str_skip(line, before.n);
+	if (!str_starts(line, begin) || !str_ends(line, end))
+		return 0;
+	buf_add_str(&text, before);
+	buf_adds(&text, "# from ");
+	log_visible(&text, str_of(from_of(a)), false);
+	buf_add_str(&text, str_skip(buf_str(&a->to.old), before.n + line.n));
+	return rewrite_write(&a->to, buf_str(&text), err);
+}
+
 static int upgrade(struct adding *a, struct err *err)
 {
+	struct err why = ERR_INIT;
 	const char *old;
 
 	if (find_installed(a, err) < 0)
@@ -873,6 +915,11 @@ static int upgrade(struct adding *a, struct err *err)
 		log_note("upgrade: %s is now of %s%s%s%s%s", a->s.name,
 			 a->source, *a->about.version ? ", version " : "",
 			 a->about.version, *old ? ", before " : "", old);
+	if (config_server(&a->to.file.config, a->s.name) &&
+	    (a->args->positional[1] || strcmp(old, a->about.version) != 0) &&
+	    renew_comment(a, old, &why) < 0)
+		log_warning("upgrade: the comment of %s stays as it was: %s",
+			    a->s.name, why.msg);
 	return 0;
 }
 

@@ -77,6 +77,8 @@ package 1.1.0
 offline_matins upgrade tiny tiny-1.1.0.tgz
 exit_is "an upgrade from a file" 0
 err_like "versions are said" 'version 1.1.0, before 1.0.0'
+file_has "the comment names the new one" matins.toml '# from matins add npm tiny-1.1.0.tgz, version 1.1.0'
+file_unlike "and not the old one" matins.toml 'version 1\.0\.0'
 offline_matins call t --server tiny
 out_is "the new one answers, with the arguments of the table" '1.1.0 --flag'
 is "the old one is gone" "$(leftovers)" tiny

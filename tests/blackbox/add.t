@@ -555,8 +555,13 @@ else
 fi
 wait_for 30 swept "$(leftovers | grep -v '^up\.')"
 is "nothing is left of it" "$(ls -A "$base/installing")" ""
+sed -i '/^\[servers.up\]/i # mine' matins.toml
 run_matins upgrade up second
 exit_is "then it is upgraded" 0
+file_has "a comment that is not as add wrote it stays" matins.toml '# mine'
+sed -i '/^# mine$/d' matins.toml
+run_matins upgrade up second
+file_like "one that is names the new folder" matins.toml '^# from matins add custom second$'
 run_matins call t --server up
 out_is "then the new one answers" second
 
