@@ -166,7 +166,7 @@ static int merge_all(struct target *t, struct synced *s,
 
 	s->is_held = held < 0;
 	(void)catalogue_read(s->state_dir, t->config->path, s->server, c);
-	s->is_first = !c->synced && !catalogue_count(c, LISTING_TOOLS);
+	s->is_first = !c->synced;
 	for (int k = 0; k < CATALOGUE_LISTS; k++)
 		if (has[k])
 			catalogue_merge(c, &lists[k], t->scrub, now, true,

@@ -24,7 +24,8 @@
 	X(last_seen)   \
 	X(updated)     \
 	X(deprecated)  \
-	X(renamed_to)
+	X(renamed_to)  \
+	X(news)
 
 /* Texts of a server. */
 #define SERVER_TEXTS(X) \
@@ -370,6 +371,10 @@ static struct catalogue_entry merged(struct catalogue *c,
 		e.first_seen = old->first_seen;
 		e.updated = is_same(old->item, e.item) ? old->updated : now;
 	}
+	e.news = !old || old->deprecated ? "added"
+		 : old->news		 ? old->news
+		 : e.updated == now	 ? "updated"
+					 : NULL;
 	return e;
 }
 
@@ -412,16 +417,21 @@ static bool sum_told(struct str item, unsigned char ret[SHA256_BYTES])
 	return true;
 }
 
-/* Sums of the entries that are new, in order; returns their number. */
+static bool is_added(const struct catalogue_entry *e)
+{
+	return e->news && strcmp(e->news, "added") == 0;
+}
+
+/* Sums of the entries that are added, in order; returns their number. */
 static size_t sum_new(struct catalogue *c, const struct catalogue_list *l,
-		      const char *now, struct told **ret)
+		      struct told **ret)
 {
 	size_t n = 0;
 
 	*ret = ARENA_ARRAY(&c->arena, struct told, l->n + 1);
 	for (size_t i = 0; i < l->n; i++) {
 		(*ret)[n].at = i;
-		n += l->entry[i].first_seen == now &&
+		n += is_added(&l->entry[i]) &&
 		     sum_told(l->entry[i].item, (*ret)[n].sum);
 	}
 	qsort(*ret, n, sizeof(**ret), compare_told);
@@ -452,7 +462,7 @@ static const struct told *find_told(const struct told *all, size_t n,
 
 /* Name what came in the place of entries that are gone: it says the same. */
 static void find_renamed(struct catalogue *c, enum listing_kind kind,
-			 const char *now, struct catalogue_changes *changes)
+			 struct catalogue_changes *changes)
 {
 	const struct catalogue_list *l = &c->list[kind];
 	struct catalogue_entry *e = l->entry;
@@ -467,7 +477,7 @@ static void find_renamed(struct catalogue *c, enum listing_kind kind,
 		if (gone->what != CATALOGUE_DEPRECATED || gone->kind != kind)
 			continue;
 		if (!all)
-			n = sum_new(c, l, now, &all);
+			n = sum_new(c, l, &all);
 		while (!str_eq(e->name, gone->name))
 			e++;
 		found = n && !e->renamed_to ? find_told(all, n, e->item) : NULL;
@@ -508,10 +518,11 @@ void catalogue_merge(struct catalogue *c, const struct listing *l,
 		if (scrub && scrub_finds(scrub, l->item[i].name))
 			continue;
 		e = add(&all, merged(c, was, &l->item[i], scrub, now));
-		if (!was || was->deprecated)
-			note(c, changes, CATALOGUE_ADDED, l->kind, e->name);
-		else if (e->updated == now)
-			note(c, changes, CATALOGUE_UPDATED, l->kind, e->name);
+		if (!was || was->deprecated || e->updated == now ||
+		    (is_whole && e->news))
+			note(c, changes,
+			     is_added(e) ? CATALOGUE_ADDED : CATALOGUE_UPDATED,
+			     l->kind, e->name);
 	}
 	for (size_t i = 0; i < old->n; i++) {
 		struct catalogue_entry *e;
@@ -522,10 +533,13 @@ void catalogue_merge(struct catalogue *c, const struct listing *l,
 		if (!is_whole || e->deprecated)
 			continue;
 		e->deprecated = now;
+		e->news = NULL;
 		note(c, changes, CATALOGUE_DEPRECATED, l->kind, e->name);
 	}
 	*old = all;
-	find_renamed(c, l->kind, now, changes);
+	find_renamed(c, l->kind, changes);
+	for (size_t i = 0; is_whole && i < all.n; i++)
+		all.entry[i].news = NULL;
 }
 
 void catalogue_keep(const char *state_dir, const char *config,

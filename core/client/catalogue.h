@@ -39,6 +39,8 @@ struct catalogue_entry {
 	const char
 		*deprecated; /* when a whole list lacked it; NULL: is there */
 	const char *renamed_to; /* name of what came in its place; NULL */
+	const char *news; /* "added", "updated" since the last whole list; NULL
+			   */
 	/* strings of the item, by catalogue_prove(); {NULL, 0} without */
 	struct str title, description;
 };
@@ -117,7 +119,8 @@ size_t catalogue_count(const struct catalogue *c, enum listing_kind kind)
  * l         borrowed; must live as long as the catalogue
  * now       likewise
  * is_whole  the list has all that the server can offer: entries that it lacks
- *	     are deprecated
+ *	     are deprecated, and news of lists since the last whole one are
+ *	     changes, too
  * changes   appended
  */
 void catalogue_merge(struct catalogue *c, const struct listing *l,

@@ -308,6 +308,36 @@ run_matins tools --json notes.later
 json_is "a tool that another command saw is known" tools[0].tool later
 run_matins tools --json notes.get
 json_is "but only sync says that one is gone" tools[0].deprecated absent
+tools "find:Find any note" "later:Later" "here:Here" >notes.json
+run_matins call notes.here
+exit_is "a call of a tool that is new" 0
+tools "find:Find any note" "hither:Here" "later:Later" "here:No more" >notes.json
+run_matins tools --server notes
+tools "find:Find any note" "hither:Here" "later:Later" >notes.json
+run_matins sync notes --json
+json_is "sync says what other commands saw since the sync before" \
+	servers[0].updated '#1' servers[0].updated[0].name find \
+	servers[0].added '#2' servers[0].added[0].name hither \
+	servers[0].added[1].name later servers[0].deprecated '#2' \
+	servers[0].deprecated[0].name here servers[0].deprecated[1].name get \
+	servers[0].deprecated[0].renamed_to absent
+run_matins sync notes
+out_is "and says it once" 'notes: 3 tools'
+tools "find:Find any note" "then:Later" "hither:Here" >notes.json
+run_matins tools --server notes
+run_matins sync notes
+out_is "another name that a command saw first is found" 'notes: 3 tools; 1 added, 1 deprecated
+  + tool then
+  - tool later, which is now then'
+tools "later:Later" "find:Find any note" "hither:Here" >notes.json
+run_matins tools --server notes
+run_matins sync notes
+out_like "one that came back before is added" '^  \+ tool later$'
+rm -r state/matins/catalogue
+run_matins tools --server notes
+run_matins sync notes
+out_is "the first sync is the first, whatever a command saw" \
+	'notes: 3 tools; listed for the first time'
 
 # ---- hostile lists ----
 

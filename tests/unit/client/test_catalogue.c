@@ -191,23 +191,36 @@ TEST_IN(temp_dir, sync, secrets, are_not_kept)
 	assert_true(str_is(entry(&c, "good")->item, TOOL("good", "use ***")));
 }
 
-TEST_IN(temp_dir, keep, list_of_a_command, adds_and_deprecates_nothing)
+TEST_IN(temp_dir, keep, list_of_a_command, adds_and_is_news_of_the_next_sync)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	AUTO(catalogue_release) struct catalogue c;
+	struct catalogue_changes changes;
 	struct err err = ERR_INIT;
 	struct listing l;
 
 	(void)sync_tools(*state, "T1", TOOL("a", "x"), NULL, &arena);
 	listing_init(&l, LISTING_TOOLS);
-	assert_int_equal(
-		listing_add(&l, STR("{\"tools\":[" TOOL("b", "y") "]}"), &err),
-		LISTING_DONE);
+	assert_int_equal(listing_add(&l,
+				     STR("{\"tools\":[" TOOL("a", "z") "," TOOL(
+					     "b", "y") "," TOOL("c", "w") "]}"),
+				     &err),
+			 LISTING_DONE);
 	catalogue_keep(*state, "/p/m.toml", "s", &l, NULL, "T2");
 	listing_release(&l);
 	assert_true(catalogue_read(*state, "/p/m.toml", "s", &c));
-	assert_int_equal(catalogue_count(&c, LISTING_TOOLS), 2);
+	assert_int_equal(catalogue_count(&c, LISTING_TOOLS), 3);
 	assert_string_equal(c.synced, "T1");
+	changes = sync_tools(*state, "T3", TOOL("a", "z") "," TOOL("b", "y"),
+			     NULL, &arena);
+	assert_int_equal(changes.n, 3);
+	assert_int_equal(changes.item[0].what, CATALOGUE_UPDATED);
+	assert_int_equal(changes.item[1].what, CATALOGUE_ADDED);
+	assert_int_equal(changes.item[2].what, CATALOGUE_DEPRECATED);
+	assert_null(changes.item[2].renamed_to);
+	changes = sync_tools(*state, "T4", TOOL("a", "z") "," TOOL("b", "y"),
+			     NULL, &arena);
+	assert_int_equal(changes.n, 0);
 }
 
 /* The only file of the folder, to be broken. */
