@@ -368,6 +368,24 @@ static void feed_line(struct client *c, struct str line)
 	session_feed(c->session, STR("\n"), now_of(c));
 }
 
+static int open_throttle(struct client *c, struct err *err)
+{
+	return c->throttle
+		       ? 0
+		       : throttle_open(c->o.throttle_key, c->o.rate,
+				       c->o.max_concurrent, &c->throttle, err);
+}
+
+/* Hold the calls of all processes back as the server says. */
+static void hold_back(struct client *c, const struct transport_refusal *r)
+{
+	struct clock *clock = c->ctx.loop->clock;
+
+	if ((c->o.rate || c->o.max_concurrent) && r->has_time &&
+	    open_throttle(c, ERR_IGNORED) == 0)
+		throttle_hold(c->throttle, clock->wall_ns(clock), r->after_s);
+}
+
 static enum news read_message(struct client *c, size_t *budget)
 {
 	static const enum session_failure failures[] = {
@@ -399,6 +417,7 @@ static enum news read_message(struct client *c, size_t *budget)
 			recording_note_lost(c->recorded, &item);
 		c->refusal = item.refusal;
 		c->is_unsent = !item.is_unknown && !item.refusal.status;
+		hold_back(c, &item.refusal);
 		session_lost(c->session, item.id, failures[item.loss],
 			     &item.err, now_of(c));
 		break;
@@ -406,6 +425,9 @@ static enum news read_message(struct client *c, size_t *budget)
 	case TRANSPORT_RESUMED:
 		session_hold(c->session, item.type == TRANSPORT_HELD,
 			     now_of(c));
+		break;
+	case TRANSPORT_PUT_OFF:
+		hold_back(c, &item.refusal);
 		break;
 	case TRANSPORT_OVER:
 		note_end(c);
@@ -503,18 +525,12 @@ static bool is_throttled(const struct client *c, const struct client_call *o)
 }
 
 /* Give the turn of a call back; those that wait look for it. */
-static void give_turn(struct client *c, struct call *call,
-		      const struct client_event *e)
+static void give_turn(struct client *c, struct call *call)
 {
-	struct clock *clock = c->ctx.loop->clock;
-
 	if (!call->has_turn)
 		return;
 	call->has_turn = false;
 	throttle_give(c->throttle, call->slot);
-	if (e && e->type == CLIENT_FAILED && e->refusal.has_time)
-		throttle_hold(c->throttle, clock->wall_ns(clock),
-			      e->refusal.after_s);
 	if (c->turn.fire && c->is_open)
 		loop_timer_set(c->ctx.loop, &c->turn, now_of(c));
 }
@@ -549,7 +565,7 @@ static void remove_call(struct client *c, struct call *call,
 
 	note_unmade(c, call);
 	audited_end(c->audit, call->audited, e, c->ctx.loop->clock);
-	give_turn(c, call, e);
+	give_turn(c, call);
 	release_call(call);
 	memmove(call, call + 1, (--c->n_calls - i) * sizeof(*call));
 }
@@ -730,9 +746,7 @@ static int take_turn(struct client *c, struct call *call, struct err *err)
 	left_ms = time_left(c, call, time_of(c, call));
 	if (!left_ms && c->throttle)
 		return no_turn(c, err);
-	if ((!c->throttle &&
-	     throttle_open(c->o.throttle_key, c->o.rate, c->o.max_concurrent,
-			   &c->throttle, err) < 0) ||
+	if (open_throttle(c, err) < 0 ||
 	    throttle_take(c->throttle, clock->wall_ns(clock), &call->slot,
 			  &wait_ns, err) < 0) {
 		err->kind = ERR_PROTECTION;

@@ -544,6 +544,11 @@ static void send_later(struct post *p, const struct reply_verdict *v)
 		p->attempts++;
 		p->delay_ms = v->delay_ms;
 	}
+	if (v->refusal.has_time)
+		items_add(&r->items, &(struct transport_item){
+					     .type = TRANSPORT_PUT_OFF,
+					     .refusal = v->refusal,
+				     });
 	/* changes of the list may be missed until then */
 	if (v->is_attempt && post_is(p, "subscriptions/listen"))
 		tools_forget(&r->tools);

@@ -394,6 +394,8 @@ static bool may_come_again(const struct post *p, struct reply_verdict *v)
 		return false;
 	v->what = REPLY_LATER;
 	v->is_repeat = true;
+	v->refusal = (struct transport_refusal){p->reply.status, has_time,
+						(int64_t)s};
 	v->delay_ms = has_time ? s * 1000 : AGAIN_MS;
 	v->jitter_ms = has_time ? 0 : AGAIN_MS / 4;
 	return true;

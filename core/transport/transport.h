@@ -36,6 +36,7 @@ enum transport_item_type {
 	TRANSPORT_LOST,	   /* no answer to `id` will come: err */
 	TRANSPORT_HELD,	   /* a person is asked: stop clocks */
 	TRANSPORT_RESUMED, /* and go on */
+	TRANSPORT_PUT_OFF, /* a request is sent once more, when refusal says */
 	TRANSPORT_OVER,	   /* nothing more will come */
 };
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The keys `rate` and `max_concurrent`: bounds that hold across processes.
 . "${BASH_SOURCE%/*}/lib.sh"
+. "$TOP/tests/blackbox/remote.sh"
 
 # config LINE: of the server
 config() {
@@ -106,6 +107,28 @@ wait_for 20 calls 4
 run_matins audit --verify
 exit_is "turns of the dead are free again" 0
 like "turns of the dead are free again: a call" "$(tail -n 1 "$T/state/matins/audit.jsonl")" '"event":"call".*"server":"slow"'
+kill -KILL $pid
+wait $pid 2>/dev/null
+
+# ---- a server that says Retry-After ----
+
+start_peer plain
+cat >busy.toml <<-END
+	[servers.b]
+	url = "http://127.0.0.1:${port[0]}/call-busy429after40/mcp"
+	rate = "10/s"
+END
+"$BIN" call echo n=1 -c busy.toml --server b >/dev/null 2>&1 &
+pid=$!
+refused() {
+	[[ $(seen tools/call) -eq 1 ]]
+}
+wait_for 20 refused
+run_matins call echo n=2 -c busy.toml --server b --timeout 1s --json
+json_is "a call that another process repeats later: this one waits, too" \
+	error.kind deadline_call \
+	error.message '~Retry-After of the server; the next one is in [0-9]+ s$'
+is "and is not sent" "$(seen tools/call)" 1
 kill -KILL $pid
 wait $pid 2>/dev/null
 
