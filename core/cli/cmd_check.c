@@ -188,12 +188,8 @@ static void check_tools(struct config_file *file)
 				      p.step->col, "%s", why);
 	for (size_t i = 0; i < file->config.n_actions; i++) {
 		const struct action *a = &file->config.actions[i];
-		const struct step step = {
-			.server = config_server(&file->config, a->server_name),
-			.tool = a->tool,
-			.enabled = true};
 
-		if ((why = drift_of(&drift, &step, &arena)))
+		if ((why = drift_of_action(&drift, a, &arena)))
 			findings_addf(&file->findings, true, a->line, a->col,
 				      "%s", why);
 	}

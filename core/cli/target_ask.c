@@ -517,9 +517,9 @@ static void add_undeclared(const struct target *t, struct buf *out)
 	buf_adds(out, out->n ? ")" : "");
 }
 
-/* Say what a tool that is gone is called now; false: it is not known. */
-static bool add_renamed(const struct target *t, const char *tool,
-			struct buf *out)
+/* Say since when a tool is gone, and what it is called now; false: neither is
+   known. */
+static bool add_gone(const struct target *t, const char *tool, struct buf *out)
 {
 	AUTO(catalogue_release) struct catalogue c = {.synced = NULL};
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
@@ -528,9 +528,16 @@ static bool add_renamed(const struct target *t, const char *tool,
 	if (t->server && catalogue_read_heads(state_dir_find(&arena),
 					      t->config->path, t->server, &c))
 		e = catalogue_find(&c, LISTING_TOOLS, str_of(tool));
-	if (e && e->renamed_to)
+	if (!e || !e->deprecated)
+		return false;
+	buf_addf(out, "%.10s", e->deprecated);
+	if (e->renamed_to) {
+		buf_adds(out, "; it seems to be ");
 		target_show(t, str_of(e->renamed_to), false, out);
-	return out->n;
+	} else {
+		add_undeclared(t, out);
+	}
+	return true;
 }
 
 int target_unknown(const struct target *t, const struct listing *l,
@@ -540,10 +547,10 @@ int target_unknown(const struct target *t, const struct listing *l,
 	AUTO(buf_release) struct buf more = BUF_INIT(BUF_UNBOUNDED);
 	bool is_tool = l->kind == LISTING_TOOLS;
 
-	if (is_tool && add_renamed(t, name, &more))
+	if (is_tool && add_gone(t, name, &more))
 		return err_set(err, ERR_UNKNOWN_TOOL,
-			       "%s has no tool %s any more; it seems to be %s",
-			       t->name, name, buf_cstr(&more));
+			       "%s has no tool %s since %s", t->name, name,
+			       buf_cstr(&more));
 	if (is_tool)
 		add_undeclared(t, &more);
 	return err_set(err, is_tool ? ERR_UNKNOWN_TOOL : ERR_UNKNOWN_PROMPT,

@@ -577,21 +577,31 @@ static void look_at_pin(struct doctor *d, const char *name,
 			   "%s", why);
 }
 
-/* Look at what the catalogue knows of the tool; with `deep` the server does. */
-static void look_at_tool(struct doctor *d, struct drift *drift,
-			 const char *name, const struct step *step)
+/* why  what the catalogue knows of a tool; NULL: nothing */
+static void look_at_tool(struct doctor *d, const char *name, const char *server,
+			 const char *why)
 {
-	const char *why;
-
-	if (d->options->deep || !step->server)
-		return;
-	why = drift_of(drift, step, d->arena);
 	if (why)
 		doctor_add(d, "tool", name, CHECK_WARNING,
 			   arena_printf(d->arena, "matins tools --server %s%s",
-					step->server->name,
+					server,
 					advice_config(d->config, d->arena)),
 			   "%s", why);
+}
+
+static void look_at_actions(struct doctor *d)
+{
+	struct drift drift;
+
+	drift_open(&drift, d->config, d->state);
+	for (size_t i = 0; i < d->config->n_actions; i++) {
+		const struct action *a = &d->config->actions[i];
+
+		look_at_tool(d, arena_printf(d->arena, "action %s", a->name),
+			     a->server_name,
+			     drift_of_action(&drift, a, d->arena));
+	}
+	drift_release(&drift);
 }
 
 static void look_at_steps(struct doctor *d, const struct plan *plan)
@@ -630,7 +640,10 @@ static void look_at_steps(struct doctor *d, const struct plan *plan)
 			look_at_server(d, name, step->server);
 		if (s->is_pinned && !d->options->deep)
 			look_at_pin(d, name, step->server);
-		look_at_tool(d, &drift, name, step);
+		/* with `deep` the server says it */
+		if (step->server && !d->options->deep)
+			look_at_tool(d, name, step->server->name,
+				     drift_of(&drift, step, d->arena));
 	}
 	drift_release(&drift);
 }
@@ -894,6 +907,8 @@ static int look_at_all(struct doctor *d, const struct gate_leash *leash,
 		if (plan[i].routine->name)
 			look_at_notify(d, &plan[i]);
 	}
+	if (file && !d->options->routine)
+		look_at_actions(d);
 	for (size_t i = 0; d->options->deep && i < n_plans; i++)
 		if (doctor_ask_servers(d, &plan[i], err) < 0)
 			return -1;

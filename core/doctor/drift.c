@@ -70,6 +70,18 @@ const char *drift_of(struct drift *d, const struct step *step,
 	return NULL;
 }
 
+const char *drift_of_action(struct drift *d, const struct action *action,
+			    struct arena *arena)
+{
+	const struct step step = {
+		.server = config_server(d->config, action->server_name),
+		.tool = action->tool,
+		.enabled = true,
+	};
+
+	return drift_of(d, &step, arena);
+}
+
 int drift_check_files(const struct config *config, const struct server *server,
 		      struct err *err)
 {

@@ -32,6 +32,10 @@ void drift_release(struct drift *d);
 const char *drift_of(struct drift *d, const struct step *step,
 		     struct arena *arena) MUST_USE;
 
+/* As drift_of(), of the tool of an action. */
+const char *drift_of_action(struct drift *d, const struct action *action,
+			    struct arena *arena) MUST_USE;
+
 /*
  * Compare the files of a server that is an installed one with their sum, as its
  * start does.

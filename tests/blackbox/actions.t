@@ -248,8 +248,10 @@ err_like "check says that the tool of an action is gone" \
 	'matins.toml:10:.*no tool order since'
 run_matins doctor r
 out_like "doctor says it of steps" 'no tool order since'
+run_matins doctor
+out_like "doctor says it of actions" 'action drink +shop has no tool order since'
 run_matins 'do' drink --kind tea --json
 exit_is "a call of it: status 2" 2
-json_is "a call says it" code TOOL_ERROR message '~no tool order any more; it seems to be buy'
+json_is "a call says it" code TOOL_ERROR message '~no tool order since 20[0-9-]{8}; it seems to be buy$'
 
 done_testing

@@ -298,7 +298,7 @@ run_matins check uses.toml
 err_unlike "a file that was written later knows" 'changed on'
 run_matins call notes.search -c uses.toml
 exit_is "a call of such a tool: status 1" 1
-err_like "a call says its new name" 'no tool search any more; it seems to be find'
+err_like "a call says its new name" 'no tool search since 20[0-9-]{8}; it seems to be find$'
 
 # ---- commands that list a server keep the catalogue ----
 
@@ -323,6 +323,9 @@ json_is "sync says what other commands saw since the sync before" \
 	servers[0].deprecated[0].renamed_to absent
 run_matins sync notes
 out_is "and says it once" 'notes: 3 tools'
+run_matins call notes.get
+err_like "a call of a tool that is gone says since when" \
+	'notes has no tool get since 20[0-9-]{8}( |$)'
 tools "find:Find any note" "then:Later" "hither:Here" >notes.json
 run_matins tools --server notes
 run_matins sync notes
