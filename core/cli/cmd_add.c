@@ -9,16 +9,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/place.h"
+#include "core/base/state_dir.h"
 #include "core/cli/command.h"
 #include "core/cli/foreign.h"
 #include "core/cli/install.h"
 #include "core/cli/open.h"
 #include "core/cli/put.h"
 #include "core/cli/rewrite.h"
+#include "core/client/catalogue.h"
 #include "core/config/edit.h"
 #include "core/config/paths.h"
 #include "core/config/server_url.h"
@@ -71,6 +74,7 @@ struct adding {
 	struct import_server s; /* rows of its table */
 	struct buf wanted;	/* comments: rows that nobody granted */
 	bool has_failed;	/* the first start failed; said */
+	struct err why;		/* of that */
 	int signal;		/* that ended a program of it; 0: none */
 };
 
@@ -428,12 +432,11 @@ static void grant_tree(struct adding *a)
 /* Start it once where it will lie; what it needs becomes rows. */
 static int trace(struct adding *a, struct err *err)
 {
-	struct err why = ERR_INIT;
 	int r;
 
 	log_note("add: %s starts once, and lists its tools", a->name);
 	r = foreign_trace(&a->f, &a->s, rewrite_config(&a->to), a->to.dir,
-			  &why);
+			  &a->why);
 	if (r > 0) {
 		a->signal = r;
 		return err_set(err, ERR_PEER,
@@ -444,9 +447,21 @@ static int trace(struct adding *a, struct err *err)
 		log_warning("add: %s is installed, and did not start, so its "
 			    "needs are not all known: %s; `matins servers test "
 			    "%s` tries it again",
-			    a->name, why.msg, a->name);
+			    a->name, a->why.msg, a->name);
 	grant_tree(a);
 	return 0;
+}
+
+/* For the state that `matins servers` lists. */
+static void note_start(struct adding *a)
+{
+	struct clock *clock = clock_system();
+	char now[CLOCK_TEXT_BYTES];
+
+	clock_format(clock->wall_ns(clock), now);
+	(void)catalogue_note(state_dir_find(&a->f.arena),
+			     path_resolve(a->to.path, NULL, &a->f.arena),
+			     a->name, a->has_failed ? &a->why : NULL, now);
 }
 
 static int put_table(struct adding *a, struct err *err)
@@ -523,6 +538,8 @@ static int install(struct adding *a, struct err *err)
 		return -1;
 	if (put_table(a, err) < 0)
 		return -1;
+	if (has_tree && !args_has(a->args, "print"))
+		note_start(a);
 	return is_new ? draft_keep(&a->draft, err) : 0;
 }
 
@@ -603,6 +620,7 @@ static int adding(const struct args *args,
 		.draft = DRAFT_INIT,
 		.s = {.is_usable = true, .table = {.type = TOML_TABLE}},
 		.wanted = BUF_INIT(BUF_UNBOUNDED),
+		.why = ERR_INIT,
 	};
 	int r;
 

@@ -421,7 +421,10 @@ static int login(struct target *t, struct err *err)
 	r = wait_for(&l, err);
 	loop_unwatch(&t->loop, &l.typed);
 	buf_wipe(&l.line);
-	return r < 0 ? -1 : say(t, "logged_in", "logged in to", err);
+	if (r < 0)
+		return -1;
+	target_note(t, NULL);
+	return say(t, "logged_in", "logged in to", err);
 }
 
 /* ---- logout, status ---- */

@@ -150,12 +150,19 @@ static void add_catalogue(struct list *l, struct row *row)
 	if (!catalogue_read_heads(state_dir_find(&l->arena),
 				  l->file.config.path, row->name, &c))
 		return;
-	row->tools = arena_printf(&l->arena, "%zu",
-				  catalogue_count(&c, LISTING_TOOLS));
+	if (c.synced || catalogue_count(&c, LISTING_TOOLS))
+		row->tools = arena_printf(&l->arena, "%zu",
+					  catalogue_count(&c, LISTING_TOOLS));
 	if (c.synced)
 		row->last_sync = arena_strdup(&l->arena, c.synced);
-	if (c.error)
-		row->last_error = arena_strdup(&l->arena, c.error);
+	if (!c.error)
+		return;
+	row->last_error = arena_strdup(&l->arena, c.error);
+	if (strcmp(row->state, "ok") != 0)
+		return;
+	row->state = c.error_kind && !strcmp(c.error_kind, err_word(ERR_AUTH))
+			     ? "needs login"
+			     : arena_printf(&l->arena, "error: %s", c.error);
 }
 
 static void add_row(struct list *l, const struct server *s)
@@ -207,6 +214,17 @@ static struct str first_line(const char *text)
 	return (struct str){text, strcspn(text, "\n")};
 }
 
+/* The member of a row for people: an error that is the state is said once. */
+static struct str shown(const struct row *row, size_t i)
+{
+	const char *text = member(row, i);
+
+	return first_line(text == row->last_error &&
+					  str_ends(str_of(row->state), text)
+				  ? ""
+				  : text);
+}
+
 /* Columns that hold nothing are left out. */
 static void print_text(const struct list *l, struct buf *out)
 {
@@ -214,27 +232,24 @@ static void print_text(const struct list *l, struct buf *out)
 
 	for (size_t k = 0; k < ARRAY_LEN(columns); k++)
 		for (size_t i = 0; i < l->n; i++) {
-			size_t n =
-				text_columns(first_line(member(&l->row[i], k)));
+			size_t n = text_columns(shown(&l->row[i], k));
 
 			width[k] = n > width[k] ? n : width[k];
 		}
 	for (size_t i = 0; i < l->n; i++) {
 		for (size_t k = 0; k < ARRAY_LEN(columns); k++) {
-			const char *text = member(&l->row[i], k);
+			const struct str text = shown(&l->row[i], k);
 
 			if (!width[k])
 				continue;
 			buf_adds(out, k ? "  " : "");
-			log_visible(out, first_line(text), false);
-			for (size_t n = text_columns(first_line(text));
-			     n < width[k]; n++)
+			log_visible(out, text, false);
+			for (size_t n = text_columns(text); n < width[k]; n++)
 				buf_addc(out, ' ');
 			if (columns[k].is_number)
-				buf_adds(out, !*text ? "      "
-					      : strcmp(text, "1") == 0
-						      ? " tool "
-						      : " tools");
+				buf_adds(out, !text.n		  ? "      "
+					      : str_is(text, "1") ? " tool "
+								  : " tools");
 		}
 		while (out->p[out->n - 1] == ' ')
 			out->n--;

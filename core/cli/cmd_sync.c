@@ -172,7 +172,7 @@ static int merge_all(struct target *t, struct synced *s,
 			catalogue_merge(c, &lists[k], t->scrub, now, true,
 					changes);
 	c->synced = now;
-	c->failed = c->error = NULL;
+	c->failed = c->error = c->error_kind = NULL;
 	return held >= 0 && catalogue_write(s->state_dir, t->config->path,
 					    s->server, c)
 		       ? 0
@@ -213,9 +213,6 @@ static void say_failure(struct sync *s, const struct config *config,
 			const struct synced *one, const struct err *why)
 {
 	const char *server = one->server;
-	AUTO(catalogue_release) struct catalogue c;
-	AUTO(fd_closep)
-	int held = one->is_held ? -1 : catalogue_hold(s->state_dir);
 	struct clock *clock = clock_system();
 	char now[CLOCK_TEXT_BYTES];
 	struct jw *w = &s->page.w;
@@ -223,11 +220,8 @@ static void say_failure(struct sync *s, const struct config *config,
 	clock_format(clock->wall_ns(clock), now);
 	s->n_failed++;
 	log_error("%s: %s", server, why->msg);
-	(void)catalogue_read(s->state_dir, config->path, server, &c);
-	c.failed = now;
-	c.error = why->msg;
-	if (held < 0 ||
-	    !catalogue_write(s->state_dir, config->path, server, &c))
+	if (one->is_held ||
+	    !catalogue_note(s->state_dir, config->path, server, why, now))
 		log_warning("%s: the catalogue in %s cannot be written, so it "
 			    "does not tell of this",
 			    server, s->state_dir);

@@ -13,6 +13,7 @@
 #include "core/cli/put.h"
 #include "core/cli/open.h"
 #include "core/cli/route.h"
+#include "core/client/catalogue.h"
 #include "core/config/paths.h"
 #include "core/mcp/wire/elicit.h"
 #include "core/mcp/wire/rpc.h"
@@ -1105,6 +1106,29 @@ static int start_client(struct target *t, struct err *err)
 	return 0;
 }
 
+/* Did the server refuse for want of a login? */
+static bool wants_login(const struct target *t)
+{
+	return t->client && client_failure(t->client) == REASON_AUTH;
+}
+
+void target_note(struct target *t, const struct err *why)
+{
+	AUTO(buf_release) struct buf clean = BUF_INIT(BUF_UNBOUNDED);
+	struct err said = ERR_INIT;
+
+	if (!t->server || t->loop.signal ||
+	    (why && (why->kind == ERR_SYS || why->kind == ERR_USAGE)))
+		return;
+	if (why) {
+		target_show(t, str_of(why->msg), false, &clean);
+		(void)err_set(&said, wants_login(t) ? ERR_AUTH : why->kind,
+			      "%s", buf_cstr(&clean));
+	}
+	(void)catalogue_note(state_dir_find(&t->arena), t->config->path,
+			     t->server, why ? &said : NULL, target_now(t));
+}
+
 static void on_paused(UNUSED void *arg)
 {
 }
@@ -1166,6 +1190,8 @@ static int fail(struct target *t, struct err *err)
 {
 	struct target_answer a = {.outcome = TARGET_FAILED};
 
+	if (t->catches && wants_login(t))
+		err->kind = ERR_AUTH;
 	if (t->catches && t->failure)
 		return err_set(err, ERR_PEER, "%s", t->failure);
 	if (t->catches && t->client && *client_failure_details(t->client))
@@ -1349,13 +1375,18 @@ int target_run(const struct args *args, enum target_how how,
 	status = prepare(&t, args, how & ~TARGET_CALLS, NULL, err);
 	t.files = files;
 	t.is_off = status < 0 && err->kind == ERR_DISABLED;
-	if (status == 0 && t.starts)
+	if (status == 0 && t.starts) {
 		status = start_client(&t, err);
+		target_note(&t, status < 0 ? err : NULL);
+	}
 	/* a link that the server may have made leads nowhere else */
 	if (status == 0)
 		status = path_check_links(files.dir, &files.folder,
 					  &t.policy.write, err);
 	if (status == 0 || (t.is_off && how & TARGET_CALLS))
 		status = work(&t, arg, err);
+	/* a test is of the list, too */
+	if (status < 0 && how == TARGET_LIST && t.client)
+		target_note(&t, err);
 	return finish(&t, status, err);
 }

@@ -152,6 +152,14 @@ int target_survey(const struct args *args, const char *server,
  */
 int target_again(struct target *t, struct backoff *b, struct err *err) MUST_USE;
 
+/*
+ * Note in the catalogue that a server of the configuration was reached, or why
+ * not; not after a signal, nor of an error that is not the server's.
+ *
+ * why  NULL: it was reached
+ */
+void target_note(struct target *t, const struct err *why);
+
 /* Paths that the program of the target may write; of a URL none. */
 const struct strlist *target_grants(const struct target *t) MUST_USE;
 

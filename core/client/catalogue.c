@@ -31,7 +31,8 @@
 #define SERVER_TEXTS(X) \
 	X(synced)       \
 	X(failed)       \
-	X(error)
+	X(error)        \
+	X(error_kind)
 
 /* ---- the file ---- */
 
@@ -563,6 +564,26 @@ void catalogue_keep(const char *state_dir, const char *config,
 			held = catalogue_hold(state_dir);
 		has_news &= held >= 0;
 	}
+}
+
+bool catalogue_note(const char *state_dir, const char *config,
+		    const char *server, const struct err *why, const char *now)
+{
+	AUTO(catalogue_release) struct catalogue c;
+	AUTO(fd_closep) int held = -1;
+
+	(void)catalogue_read_heads(state_dir, config, server, &c);
+	if (!why && !c.error)
+		return true;
+	held = state_dir ? catalogue_hold(state_dir) : -1;
+	if (held < 0)
+		return false;
+	catalogue_release(&c);
+	(void)catalogue_read(state_dir, config, server, &c);
+	c.failed = why ? now : NULL;
+	c.error = why ? why->msg : NULL;
+	c.error_kind = why ? err_word(why->kind) : NULL;
+	return catalogue_write(state_dir, config, server, &c);
 }
 
 /* ---- searching ---- */

@@ -54,8 +54,8 @@ struct catalogue {
 	struct arena arena;
 	struct buf text;    /* of the file */
 	const char *synced; /* time of the last whole lists; NULL: none yet */
-	/* of the last attempt, when it failed; else NULL */
-	const char *failed, *error;
+	/* of the last attempt to reach it, when it failed; else NULL */
+	const char *failed, *error, *error_kind;     /* err_word() */
 	struct catalogue_list list[CATALOGUE_LISTS]; /* by enum listing_kind */
 };
 
@@ -134,6 +134,15 @@ void catalogue_merge(struct catalogue *c, const struct listing *l,
 void catalogue_keep(const char *state_dir, const char *config,
 		    const char *server, const struct listing *l,
 		    const struct scrub *scrub, const char *now);
+
+/*
+ * Note how an attempt to reach a server ended; lists stay as they are.
+ *
+ * why      NULL: it was reached
+ * returns  false: it cannot be written
+ */
+bool catalogue_note(const char *state_dir, const char *config,
+		    const char *server, const struct err *why, const char *now);
 
 /* Names of tools that tool_name_is_word(), and that are not deprecated, in
    `arena`; none where nothing is known. */

@@ -465,6 +465,8 @@ echo 'import sys; sys.exit(3)' >bad/server.py
 run_matins add custom bad -- "$PYTHON" server.py
 exit_is "a server that does not start is installed, and it is told" 2
 err_like "with the way to try again" 'servers test bad'
+run_matins servers
+out_like "the list says so" '^bad +custom +error: '
 run_matins remove bad
 
 # ---- two at once, and killed at any time ----

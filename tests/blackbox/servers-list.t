@@ -105,6 +105,42 @@ run_matins servers test bad
 exit_is "a server that ends" 1
 run_matins servers test bad --json
 json_is "its error is JSON" error.kind present
+run_matins servers --json
+json_is "the list says so until it answers" \
+	servers[1].state '~^error: .*status 3 before the answer to initialize' \
+	servers[1].last_error '~status 3' servers[1].tools null
+run_matins servers
+out_like "for people: once" '^bad +program +error: .*to initialize$'
+cp bad.py kept.py
+cp good.py bad.py
+run_matins call bad.t --no-list
+exit_is "it answers a call" 0
+run_matins servers --json
+json_is "then the list says ok" servers[1].state ok servers[1].last_error null
+cp kept.py bad.py
+run_matins call bad.t
+exit_is "a call of one that ends" 1
+run_matins servers --json
+json_is "the list says so after a call, too" servers[1].state '~^error: '
+cp good.py bad.py
+run_matins servers test bad
+run_matins servers --json
+json_is "a test that passes ends it" servers[1].state ok
+cat >bad.py <<-'END'
+	import json, sys
+	GOOD = {"result": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+	                   "serverInfo": {"name": "s", "version": "1"}}}
+	for line in sys.stdin:
+	    m = json.loads(line)
+	    it = GOOD if m["method"] == "initialize" else {"error": {"code": 1, "message": "no"}}
+	    if "id" in m:
+	        print(json.dumps({"jsonrpc": "2.0", "id": m["id"], **it}), flush=True)
+END
+run_matins servers test bad
+exit_is "a server that gives no list" 1
+run_matins servers --json
+json_is "the list says so after a test" servers[1].state '~^error: .*list'
+cp kept.py bad.py
 run_matins servers test gone
 exit_is "a server that is not installed" 1
 run_matins servers test nobody
@@ -130,7 +166,7 @@ cat >bare.py <<-'END'
 	class Handler(http.server.BaseHTTPRequestHandler):
 	    def do_POST(self):
 	        body = answer(self.rfile.read(int(self.headers["Content-Length"])))
-	        self.send_response(200)
+	        self.send_response(401 if self.path == "/closed" else 200)
 	        self.send_header("Content-Type", "application/json")
 	        self.send_header("Content-Length", str(len(body)))
 	        self.end_headers()
@@ -154,6 +190,8 @@ cat >bare.toml <<-END
 	args = ["bare.py"]
 	[servers.url]
 	url = "http://127.0.0.1:$port/mcp"
+	[servers.closed]
+	url = "http://127.0.0.1:$port/closed"
 	[servers.pinned]
 	command = "$PYTHON"
 	args = ["bare.py"]
@@ -186,6 +224,17 @@ run_matins doctor --deep r -c bare.toml
 out_like "the doctor says it" 'no initialize'
 run_matins sync bare -c bare.toml
 exit_is "its tools are in the catalogue" 0
+run_matins servers --json -c bare.toml
+json_is "nothing is known of a login" servers[2].state ok
+for command in "sync closed" "servers test closed"; do
+	# shellcheck disable=SC2086
+	run_matins $command -c bare.toml
+	exit_is "$command: a server that wants a login" 1
+	run_matins servers --json -c bare.toml
+	json_is "$command: the list says so" servers[2].state "needs login" \
+		servers[2].last_error '~authorization is needed'
+	rm -r "$XDG_STATE_HOME/matins/catalogue"
+done
 
 mkdir plain
 cd plain || exit
