@@ -224,7 +224,8 @@ static int do_exec(struct fan_work *w, struct err *err)
 static void add_counts(const struct fan_counts *c, bool is_live,
 		       struct buf *out)
 {
-	const unsigned long long left = c->running + c->missing;
+	const unsigned long long left = c->running + c->missing,
+				 rate = c->per_second_1000;
 
 	buf_addf(out, "%llu of %llu: %llu ok, %llu failed",
 		 (unsigned long long)c->ok + c->failed,
@@ -241,10 +242,12 @@ static void add_counts(const struct fan_counts *c, bool is_live,
 			buf_addf(out, "; %llu files are torn",
 				 (unsigned long long)c->torn);
 	}
-	if (c->per_second_1000 && left)
-		buf_addf(out, "; %llu a second, %llu s left",
-			 (unsigned long long)c->per_second_1000 / 1000,
-			 left * 1000 / c->per_second_1000);
+	if (!rate || !left)
+		return;
+	buf_addf(out, "; %llu", rate / 1000);
+	if (rate < 10000)
+		buf_addf(out, ".%llu", rate / 100 % 10);
+	buf_addf(out, " a second, %llu s left", left * 1000 / rate);
 }
 
 /* said  text of before: the same is not printed twice */

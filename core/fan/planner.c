@@ -440,9 +440,10 @@ static int read_inputs(struct planner *p, struct err *err)
 	}
 	if (p->n_wrong)
 		return err_set(err, ERR_USAGE,
-			       "%llu of the inputs are wrong: nothing is "
+			       "%llu of the inputs %s wrong: nothing is "
 			       "planned",
-			       (unsigned long long)p->n_wrong);
+			       (unsigned long long)p->n_wrong,
+			       p->n_wrong == 1 ? "is" : "are");
 	if (!p->m.n)
 		return err_set(err, ERR_USAGE, "%s: there is no input",
 			       p->o->inputs);
