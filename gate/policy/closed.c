@@ -40,11 +40,15 @@ static bool is_met(const struct closed *c, const char *named, const char *path,
 	char text[PATH_MAX];
 
 	for (size_t i = 0; i < (in_home ? c->homes.n : 1); i++) {
-		const char *row = named;
+		const char *row = named, *home;
 
 		if (in_home) {
-			snprintf(text, sizeof(text), "%s%s", c->homes.item[i],
-				 named + 1);
+			home = c->homes.item[i];
+			/* most paths have to do with no home */
+			if (!place_covers(home, path) &&
+			    !(beneath && place_covers(path, home)))
+				continue;
+			snprintf(text, sizeof(text), "%s%s", home, named + 1);
 			row = text;
 		}
 		if (beneath ? place_covers(path, row)
