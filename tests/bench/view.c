@@ -351,11 +351,11 @@ static void make_ready(struct gate *gate, struct prepared *p, struct start *s,
 		fprintf(stderr, "view: %s\n", err.msg);
 		exit(1);
 	}
-	/* every child waits for what the gate sends beside the first */
-	if (l->beside && l->beside(l->beside_arg, &err) < 0)
-		die(err.msg, err.sys);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, s->sock) < 0)
 		die("socketpair", errno);
+	/* the child waits for what the gate sends beside its start */
+	if (l->beside && l->beside(l->beside_arg, s->sock[0], &err) < 0)
+		die(err.msg, err.sys);
 	close(l->fd[FD_RULESET]);
 	l->leave = LEAVE_GO; /* there is nothing to wait for */
 	l->signals = &signals;
