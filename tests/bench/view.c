@@ -310,6 +310,10 @@ static double run_once(struct start *s, const struct landlock_rules *rules,
 		die(err.msg, err.sys);
 	s->l->fd[FD_RULESET] = high(ruleset);
 	close(ruleset);
+	/* the child waits for what the gate sends beside its start */
+	if (s->l->beside &&
+	    s->l->beside(s->l->beside_arg, s->sock[0], &err) < 0)
+		die(err.msg, err.sys);
 	/* a user's child maps its own ids, and the one before has cleared it */
 	prctl(PR_SET_DUMPABLE, 1);
 	start = bench_now_us();
@@ -329,6 +333,9 @@ static double run_once(struct start *s, const struct landlock_rules *rules,
 	/* what the program said of itself before exec */
 	if (recv(s->sock[0], &byte, 1, MSG_DONTWAIT) != 1)
 		die(names[s->way], ENOENT);
+	/* a way that takes no message leaves it */
+	while (recv(s->l->fd[FD_SOCK], &byte, 1, MSG_DONTWAIT) == 1)
+		;
 	return us;
 }
 
@@ -353,9 +360,6 @@ static void make_ready(struct gate *gate, struct prepared *p, struct start *s,
 	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, s->sock) < 0)
 		die("socketpair", errno);
-	/* the child waits for what the gate sends beside its start */
-	if (l->beside && l->beside(l->beside_arg, s->sock[0], &err) < 0)
-		die(err.msg, err.sys);
 	close(l->fd[FD_RULESET]);
 	l->leave = LEAVE_GO; /* there is nothing to wait for */
 	l->signals = &signals;
