@@ -290,9 +290,11 @@ int stage_clean(const struct stage *s, struct stage_there *there, bool is_end,
 	struct dirent *entry;
 	DIR *dir;
 
+	if (null < 0)
+		return err_sys(err, errno, "/dev/null");
 	(void)!mkdir(staged, 0700);
 	dir = opendir(staged);
-	if (null < 0 || !dir)
+	if (!dir)
 		return err_sys(err, errno, "%s", staged);
 	there->folder.n = 0;
 	while ((entry = readdir(dir)))

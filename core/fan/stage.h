@@ -30,7 +30,7 @@ struct stage {
 	char tag[17];		/* of this submit; nobody can guess it */
 };
 
-/* What a host has of the plan. */
+/* Folders of the plan on a host. */
 struct stage_there {
 	const char *host;
 	int mark;	       /* of the folder of this submit; owned, or -1 */
